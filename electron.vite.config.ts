@@ -1,0 +1,46 @@
+import { defineConfig } from 'electron-vite'
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { resolve } from 'node:path'
+
+// Build targets stay at what the oldest supported Electron runs (33: Node 20, Chromium 130).
+// Everything that runs outside the page is one build with several entries; npm packages stay external and are found in node_modules.
+export default defineConfig({
+  main: {
+    build: {
+      outDir: 'out/main',
+      target: 'node20',
+      minify: false,
+      sourcemap: true,
+      rollupOptions: {
+        input: {
+          app: resolve('src-main/app/main.ts'),
+          cli: resolve('src-main/engine-host/cli.ts'),
+          'engine-child': resolve('src-main/engine-host/engine-child.ts'),
+          'reward-worker': resolve('src-main/engine-host/reward-worker.ts'),
+          'render-sandbox': resolve('src-main/engine-host/render-sandbox.ts'),
+        },
+        output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
+      },
+    },
+  },
+  preload: {
+    build: {
+      outDir: 'out/preload',
+      target: 'node20',
+      rollupOptions: {
+        input: { preload: resolve('src-main/preload/preload.ts') },
+        // A sandboxed window loads only CommonJS.
+        output: { format: 'cjs', entryFileNames: '[name].cjs' },
+      },
+    },
+  },
+  renderer: {
+    root: 'src-renderer',
+    plugins: [svelte()],
+    build: {
+      outDir: resolve('out/renderer'),
+      target: 'chrome130',
+      rollupOptions: { input: { index: resolve('src-renderer/index.html') } },
+    },
+  },
+})

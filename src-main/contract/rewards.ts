@@ -1,0 +1,68 @@
+// What a reward says about a completion, in the units every room shares.
+// Offsets are UTF-16 code units of the decoded completion text, end exclusive.
+
+/** Machine-checkable demand on the rendered document, written in a prompt row. */
+export type Requirement =
+  | { readonly kind: 'role'; readonly role: string; readonly name?: string }
+  | { readonly kind: 'text'; readonly text: string }
+  /** After clicking the named control `times` times the document must show `text`. */
+  | { readonly kind: 'after-click'; readonly role: string; readonly name: string; readonly times?: number; readonly text: string }
+
+/** One row of a prompt file (JSONL). */
+export interface PromptRow {
+  readonly id: string
+  readonly prompt: string
+  readonly system?: string
+  readonly requirements?: readonly Requirement[]
+  /** A reference completion, used by the audit's length check and by supervised training only. */
+  readonly reference?: string
+}
+
+/** A stretch of completion text with a local penalty (negative) or bonus (positive). */
+export interface RewardSpan {
+  readonly start: number
+  readonly end: number
+  readonly value: number
+  readonly source: string
+  readonly message: string
+}
+
+/** Gates of the React ladder, in order. A later gate is false when an earlier one is. */
+export interface CompileStages {
+  readonly parse: boolean
+  readonly types: boolean
+  readonly bundle: boolean
+  readonly render: boolean
+}
+
+/** One source's verdict on one completion. */
+export interface SourceScore {
+  readonly source: string
+  /** Contribution to the global score before weighting; finite. */
+  readonly global: number
+  readonly spans: readonly RewardSpan[]
+  /** Wall-clock milliseconds this source took for this completion (its share of a batch). */
+  readonly milliseconds: number
+  /** Set when the source could not decide (timeout, crash); then `global` is its failure value. */
+  readonly failure?: string
+}
+
+/** The sealed audit: never enters a reward. */
+export interface AuditResult {
+  readonly passed: boolean
+  readonly failures: readonly string[]
+}
+
+/** Everything the rewards know about one completion. */
+export interface ScoredCompletion {
+  /** Weighted sum of the sources' global parts, G of eq. 4. */
+  readonly global: number
+  /** Ungraded outcome used to test whether a group is flat; equals `global` without local signals. */
+  readonly outcome: number
+  readonly spans: readonly RewardSpan[]
+  readonly sources: readonly SourceScore[]
+  readonly stages: CompileStages
+  /** Share of the row's requirements met in the rendered document, 0..1; 0 when nothing rendered. */
+  readonly requirementScore: number
+  readonly audit: AuditResult
+}
