@@ -1,0 +1,224 @@
+"""Makes the parity fixtures under test/parity/fixtures from the reference implementation.
+
+    python3 -m venv venv && venv/bin/pip install torch transformers peft safetensors tokenizers
+    venv/bin/python test/parity/make-fixtures.py
+
+Every model is tiny and random, with the exact class of a real family, so that each branch (grouped heads, biases,
+tied head, sharded files, bf16, fp16, explicit head size, both config spellings) appears somewhere. Weights are rounded
+to the stored type first and then computed in float32, as Satchel does. A model folder holds, besides the checkpoint:
+
+    expected.json              sequences (ids), logprobs [null, lp, ...] a sequence, loss = mean cross-entropy over all
+                               predicted positions of all sequences, greedy continuations, the adapter's own numbers
+    gradients.safetensors      d loss / d parameter, float32, under the checkpoint's names
+    adapter/                   a PEFT adapter with B different from zero
+    adapter-gradients.safetensors  d loss / d A and d B under the adapter file's names (base frozen, dropout 0)
+
+Versions of the libraries used are recorded in every expected.json.
+"""
+
+import json
+import math
+import os
+import pathlib
+import shutil
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import peft
+import safetensors
+import tokenizers
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+ROOT = pathlib.Path(__file__).resolve().parent / "fixtures"
+VERSIONS = {
+    "torch": torch.__version__,
+    "transformers": transformers.__version__,
+    "peft": peft.__version__,
+    "safetensors": safetensors.__version__,
+    "tokenizers": tokenizers.__version__,
+}
+VOCABULARY = 96
+LENGTHS = [13, 7, 21]
+
+
+def write_json(path, value):
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+
+
+def randomize(model, seed):
+    """Weights large enough that attention and gates are far from flat; norms near one, biases not zero."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if name.endswith("norm.weight"):
+                parameter.copy_(1 + 0.2 * noise)
+            elif name.endswith("bias"):
+                parameter.copy_(0.3 * noise)
+            elif "embed_tokens" in name or "lm_head" in name:
+                parameter.copy_(0.35 * noise)
+            else:
+                parameter.copy_(noise * 1.3 / math.sqrt(parameter.shape[1]))
+
+
+def make_sequences(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randint(0, VOCABULARY, (length,), generator=generator) for length in LENGTHS]
+
+
+def log_probabilities(model, sequences):
+    """Per sequence [null, lp, ...]: the log-probability of each id given the ids before it, temperature 1."""
+    rows = []
+    for ids in sequences:
+        logits = model(ids[None]).logits[0].float()
+        chosen = torch.log_softmax(logits[:-1], dim=-1).gather(1, ids[1:, None])[:, 0]
+        rows.append(chosen)
+    return rows
+
+
+def loss_of(rows):
+    return -torch.cat(rows).mean()
+
+
+def listed(rows):
+    return [[None, *row.tolist()] for row in rows]
+
+
+def greedy(model, sequences, count):
+    """Greedy continuation of each sequence, with the smallest gap between the two best logits on the way."""
+    out = []
+    for ids in sequences:
+        current, gap = ids.clone(), math.inf
+        for _ in range(count):
+            best = torch.topk(model(current[None]).logits[0, -1].float(), 2)
+            gap = min(gap, float(best.values[0] - best.values[1]))
+            current = torch.cat([current, best.indices[:1]])
+        out.append({"prompt": ids.tolist(), "continuation": current[len(ids):].tolist(), "smallestLogitGap": gap})
+    return out
+
+
+def old_config_spelling(folder):
+    """Rewrites config.json the way transformers 4 wrote it: torch_dtype, rope_theta at the top."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["torch_dtype"] = config.pop("dtype")
+    config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
+    config["rope_scaling"] = None
+    write_json(path, config)
+
+
+def make_model(name, config, seed, dtype, shard_size=None, old_spelling=False, targets=None):
+    folder = ROOT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    config._attn_implementation = "eager"
+    build = {"llama": transformers.LlamaForCausalLM, "qwen2": transformers.Qwen2ForCausalLM}[config.model_type]
+    model = build(config)
+    randomize(model, seed)
+    model.to(dtype)
+    model.save_pretrained(folder, max_shard_size=shard_size or "1GB")
+    model.float()
+    if old_spelling:
+        old_config_spelling(folder)
+
+    sequences = make_sequences(seed + 1)
+    rows = log_probabilities(model, sequences)
+    loss = loss_of(rows)
+    loss.backward()
+    gradients = {key: value.grad.clone() for key, value in model.named_parameters()}
+    save_file(gradients, folder / "gradients.safetensors", metadata={"what": "d loss / d parameter"})
+    with torch.no_grad():
+        continuation = greedy(model, [ids[:5] for ids in sequences], 16)
+    model.zero_grad()
+
+    adapter = make_adapter(model, folder, name, sequences, seed + 2, targets)
+    write_json(
+        folder / "expected.json",
+        {
+            "versions": VERSIONS,
+            "sequences": [ids.tolist() for ids in sequences],
+            "logprobs": listed(rows),
+            "loss": float(loss.detach()),
+            "greedy": continuation,
+            "adapter": adapter,
+        },
+    )
+
+
+def make_adapter(model, folder, name, sequences, seed, targets):
+    config = peft.LoraConfig(r=4, lora_alpha=6, lora_dropout=0.0, target_modules=targets, task_type="CAUSAL_LM", bias="none")
+    model.name_or_path = name
+    adapted = peft.get_peft_model(model, config)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for key, parameter in adapted.named_parameters():
+            if "lora_" in key:
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * (0.3 if "lora_A" in key else 0.15))
+    adapted.save_pretrained(folder / "adapter")
+    (folder / "adapter" / "README.md").unlink(missing_ok=True)
+    written = json.loads((folder / "adapter" / "adapter_config.json").read_text())
+    written["target_modules"].sort()  # a set inside the library, in another order on each run
+    write_json(folder / "adapter" / "adapter_config.json", written)
+    rows = log_probabilities(adapted, sequences)
+    loss = loss_of(rows)
+    loss.backward()
+    gradients = {
+        key.replace(".default.", "."): value.grad.clone() for key, value in adapted.named_parameters() if value.requires_grad
+    }
+    stored = load_file(folder / "adapter" / "adapter_model.safetensors")
+    assert sorted(stored) == sorted(gradients), "gradient names must be the adapter file's names"
+    save_file(gradients, folder / "adapter-gradients.safetensors", metadata={"what": "d loss / d A and B"})
+    merged = adapted.merge_and_unload()
+    sums = {
+        key: {"sum": float(value.double().sum()), "squares": float(value.double().square().sum())}
+        for key, value in merged.named_parameters()
+        if key.split(".")[-2] in targets
+    }
+    return {"logprobs": listed(rows), "loss": float(loss.detach()), "merged": sums}
+
+
+def make_models():
+    small = dict(
+        vocab_size=VOCABULARY, hidden_size=64, intermediate_size=48, num_hidden_layers=2, max_position_embeddings=128,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    )
+    make_model(
+        "llama-tied",
+        transformers.LlamaConfig(
+            **small, num_attention_heads=4, num_key_value_heads=2, head_dim=16, rms_norm_eps=1e-5, tie_word_embeddings=True,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        ),
+        seed=11, dtype=torch.float32, old_spelling=True,
+        targets=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    )
+    make_model(
+        "llama-biases",
+        transformers.LlamaConfig(
+            **small, num_attention_heads=4, num_key_value_heads=1, head_dim=32, rms_norm_eps=1e-6, tie_word_embeddings=False,
+            attention_bias=True, mlp_bias=True, rope_parameters={"rope_type": "default", "rope_theta": 500000.0},
+        ),
+        seed=22, dtype=torch.float16, targets=["q_proj", "v_proj"],
+    )
+    make_model(
+        "qwen2-tied-sharded",
+        transformers.Qwen2Config(
+            **small, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6, tie_word_embeddings=True,
+            rope_parameters={"rope_type": "default", "rope_theta": 1000000.0},
+        ),
+        seed=33, dtype=torch.bfloat16, shard_size="40KB", old_spelling=True,
+        targets=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    )
+    make_model(
+        "qwen2-untied",
+        transformers.Qwen2Config(
+            **small, num_attention_heads=4, num_key_value_heads=4, rms_norm_eps=1e-6, tie_word_embeddings=False,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        ),
+        seed=44, dtype=torch.bfloat16, targets=["o_proj", "down_proj"],
+    )
+
+
+if __name__ == "__main__":
+    ROOT.mkdir(parents=True, exist_ok=True)
+    make_models()
