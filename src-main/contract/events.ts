@@ -1,0 +1,101 @@
+// What an engine process says and hears. The same messages cross the child-process channel and, through the app, reach the page.
+import { z } from 'zod'
+
+export const runStateSchema = z.enum(['starting', 'running', 'paused', 'stopping', 'stopped', 'done', 'failed'])
+export type RunState = z.infer<typeof runStateSchema>
+
+export const phaseSchema = z.enum(['load', 'evaluate', 'generate', 'score', 'update', 'checkpoint'])
+export type Phase = z.infer<typeof phaseSchema>
+
+const errorEnvelopeSchema = z.object({
+  code: z.enum(['usage', 'bad-input', 'not-found', 'newer-version', 'storage', 'device', 'stopped', 'engine']),
+  what: z.string(),
+  place: z.object({ file: z.string().optional(), row: z.number().optional(), field: z.string().optional() }),
+  expected: z.string(),
+  remedy: z.string(),
+})
+
+/** One row of metrics.jsonl: `step` (1-based) and numbers under the field's usual names; null where undefined (never NaN). */
+export const metricsRowSchema = z.object({ step: z.number().int(), values: z.record(z.string(), z.number().nullable()) })
+export type MetricsRow = z.infer<typeof metricsRowSchema>
+
+/** A rollout as stored and shown. Token arrays have one entry for each sampled id. */
+export const rolloutRecordSchema = z.object({
+  step: z.number().int(),
+  promptId: z.string(),
+  prompt: z.string(),
+  index: z.number().int(),
+  text: z.string(),
+  ids: z.array(z.number().int()),
+  /** UTF-16 start of each token in `text`; tokens of special ids are empty. */
+  starts: z.array(z.number().int()),
+  ends: z.array(z.number().int()),
+  logprobs: z.array(z.number()),
+  entropies: z.array(z.number()),
+  tokenRewards: z.array(z.number()),
+  advantages: z.array(z.number()),
+  reward: z.number(),
+  outcome: z.number(),
+  finish: z.enum(['stop', 'length']),
+  stages: z.object({ parse: z.boolean(), types: z.boolean(), bundle: z.boolean(), render: z.boolean() }),
+  requirementScore: z.number(),
+  auditPassed: z.boolean(),
+  sources: z.array(z.object({ source: z.string(), global: z.number(), failure: z.string().optional() })),
+  spans: z.array(z.object({ start: z.number(), end: z.number(), value: z.number(), source: z.string(), message: z.string() })),
+})
+export type RolloutRecord = z.infer<typeof rolloutRecordSchema>
+
+const rateSchema = z.object({ rate: z.number(), low: z.number(), high: z.number(), n: z.number().int() })
+/** Held-out result. Rates carry their 95 % Wilson interval. */
+export const evaluationResultSchema = z.object({
+  step: z.number().int(),
+  prompts: z.number().int(),
+  samples: z.number().int(),
+  temperature: z.number(),
+  stages: z.object({ parse: rateSchema, types: rateSchema, bundle: rateSchema, render: rateSchema }),
+  /** Compiles = all four stages. */
+  compile: rateSchema,
+  requirementScore: z.number(),
+  /** Share of completions that pass the reward (compile, all requirements) but fail the sealed audit. */
+  hackRate: rateSchema,
+  passAtK: z.record(z.string(), z.number()),
+  reward: z.number(),
+  meanLength: z.number(),
+  samplesShown: z.array(z.object({ promptId: z.string(), prompt: z.string(), text: z.string(), compiles: z.boolean(), requirementScore: z.number() })),
+})
+export type EvaluationResult = z.infer<typeof evaluationResultSchema>
+
+export const engineEventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('state'), state: runStateSchema, step: z.number().int(), totalSteps: z.number().int(), secondsLeft: z.number().nullable(), runDirectory: z.string(), message: z.string() }),
+  z.object({ type: z.literal('progress'), phase: phaseSchema, step: z.number().int(), done: z.number(), total: z.number() }),
+  z.object({ type: z.literal('metrics'), row: metricsRowSchema }),
+  z.object({ type: z.literal('rollouts'), rollouts: z.array(rolloutRecordSchema) }),
+  z.object({ type: z.literal('evaluation'), result: evaluationResultSchema }),
+  z.object({ type: z.literal('checkpoint'), step: z.number().int(), path: z.string() }),
+  z.object({ type: z.literal('warning'), message: z.string() }),
+  z.object({ type: z.literal('error'), error: errorEnvelopeSchema }),
+])
+export type EngineEvent = z.infer<typeof engineEventSchema>
+
+/** What a watcher may ask of a running engine; it is obeyed between two calls into the runtime. */
+export const engineCommandSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('pause') }),
+  z.object({ type: z.literal('resume') }),
+  /** Finish the step, write a checkpoint, stop. */
+  z.object({ type: z.literal('stop') }),
+  /** Stop at the next call boundary; the step in progress is lost. */
+  z.object({ type: z.literal('stop-now') }),
+  z.object({ type: z.literal('checkpoint') }),
+])
+export type EngineCommand = z.infer<typeof engineCommandSchema>
+
+/**
+ * The first message an engine process hears: what to run. Everything after it is an EngineCommand.
+ * The first `state` event answers it and names the run folder. The process exits with code 0 once it has reported `stopped` or `done`,
+ * and with another code after `failed`. When the channel closes (its watcher is gone), it behaves as if told to `stop`.
+ */
+export const engineStartSchema = z.union([
+  z.strictObject({ type: z.literal('start'), demo: z.strictObject({ seed: z.number().int().nonnegative(), runsDirectory: z.string().min(1) }) }),
+  z.strictObject({ type: z.literal('start'), runDirectory: z.string().min(1), resume: z.literal(true) }),
+])
+export type EngineStart = z.infer<typeof engineStartSchema>
