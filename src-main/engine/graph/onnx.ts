@@ -1,0 +1,226 @@
+// Writes a graph as an ONNX model, lowering the builder's operators to what the target device has real kernels for.
+// Only nodes that an output needs are written, so a backward pass leaves nothing behind for frozen weights.
+import type { ElementType, Graph, GraphNode, InitializerData, Value } from './graph.ts'
+import { encodeModel } from './onnx-schema.ts'
+import type { Dimension } from './shape.ts'
+
+/** Devices differ in their kernels: FusedMatMul exists on the CPU only. */
+export type GraphTarget = 'cpu' | 'webgpu'
+
+const elementTypes: Readonly<Record<ElementType, number>> = { float32: 1, int32: 6, int64: 7, bool: 9 }
+const microsoft = 'com.microsoft'
+
+type AttributeValue = { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] } | { readonly text: string } | { readonly tensor: number }
+
+interface OnnxNode {
+  readonly type: string
+  readonly domain?: string
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  readonly attributes?: Readonly<Record<string, AttributeValue>>
+}
+
+/** The nodes and constants a lowering adds. */
+interface Emission {
+  readonly nodes: OnnxNode[]
+  ints(values: readonly number[]): string
+  scalar(value: number): string
+}
+
+/** Serialised ModelProto (IR 10, opset 21) for `createSession`. */
+export function writeOnnx(graph: Graph, target: GraphTarget): Uint8Array {
+  const live = liveNodes(graph)
+  const constants = new Map<string, Record<string, unknown>>()
+  const emission: Emission = {
+    nodes: [],
+    ints(values) {
+      const name = `/constants/axes_${values.join('_')}`
+      constants.set(name, tensorProto(name, [values.length], BigInt64Array.from(values, (value) => BigInt(value))))
+      return name
+    },
+    scalar(value) {
+      const name = `/constants/scale_${value}`
+      constants.set(name, tensorProto(name, [], Float32Array.of(value)))
+      return name
+    },
+  }
+  for (const node of live) lower(node, target, emission)
+  // Graph outputs need a node output of that very name; an Identity gives one without renaming values in use.
+  for (const { name, value } of graph.outputs) emission.nodes.push({ type: 'Identity', inputs: [value.name], outputs: [name] })
+  const used = new Set(emission.nodes.flatMap((node) => node.inputs))
+  const initializers = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => tensorProto(value.name, value.shape as readonly number[], data))
+  return encodeModel({
+    irVersion: 10,
+    producerName: 'satchel',
+    opsetImport: [
+      { domain: '', version: 21 },
+      { domain: microsoft, version: 1 },
+    ],
+    graph: {
+      name: graph.name,
+      node: emission.nodes.map(nodeProto),
+      initializer: [...initializers, ...constants.values()],
+      input: graph.inputs.filter((input) => used.has(input.name)).map((input) => valueInfo(input.name, input)),
+      output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
+    },
+  })
+}
+
+/** Inputs that some output depends on, in their order; the others are left out of the written model. */
+export function liveInputs(graph: Graph): readonly Value[] {
+  const used = new Set<Value | undefined>([...liveNodes(graph).flatMap((node) => node.inputs), ...graph.outputs.map(({ value }) => value)])
+  return graph.inputs.filter((input) => used.has(input))
+}
+
+/** Nodes some output depends on, in execution order. */
+export function liveNodes(graph: Graph): GraphNode[] {
+  const needed = new Set<Value>(graph.outputs.map(({ value }) => value))
+  const live: GraphNode[] = []
+  for (const node of graph.nodes.slice().reverse()) {
+    if (!node.outputs.some((output) => needed.has(output))) continue
+    live.push(node)
+    for (const input of node.inputs) if (input !== undefined) needed.add(input)
+  }
+  return live.reverse()
+}
+
+function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
+  const inputs = node.inputs.map((input) => input?.name ?? '')
+  const outputs = node.outputs.map((output) => output.name)
+  const emit = (type: string, attributes: Readonly<Record<string, AttributeValue>> = {}, more: readonly string[] = [], domain?: string): void => {
+    emission.nodes.push({ type, inputs: [...inputs, ...more], outputs, attributes, ...(domain === undefined ? {} : { domain }) })
+  }
+  switch (node.operator) {
+    case 'MatMul':
+      return lowerMatMul(node as GraphNode<'MatMul'>, target, emission)
+    case 'RmsNormalization':
+      return lowerRms(node as GraphNode<'RmsNormalization'>, emission)
+    case 'Rotary': {
+      const { heads, headSize, rotaryDimensions } = (node as GraphNode<'Rotary'>).attributes
+      const partial = rotaryDimensions === headSize ? 0 : rotaryDimensions
+      return emit('RotaryEmbedding', { interleaved: { int: 0 }, num_heads: { int: heads }, rotary_embedding_dim: { int: partial } }, [], microsoft)
+    }
+    case 'GroupQueryAttention': {
+      const { heads, kvHeads, scale } = (node as GraphNode<'GroupQueryAttention'>).attributes
+      return emit('GroupQueryAttention', { num_heads: { int: heads }, kv_num_heads: { int: kvHeads }, scale: { float: scale }, do_rotary: { int: 0 } }, [], microsoft)
+    }
+    case 'ReduceSum':
+    case 'ReduceMean':
+    case 'ReduceLogSumExp': {
+      const { axes, keepDimensions } = (node as GraphNode<'ReduceSum'>).attributes
+      return emit(node.operator, { keepdims: { int: keepDimensions ? 1 : 0 } }, [emission.ints(axes)])
+    }
+    case 'Slice': {
+      const { axis, start, end } = (node as GraphNode<'Slice'>).attributes
+      return emit('Slice', {}, [emission.ints([start]), emission.ints([end]), emission.ints([axis])])
+    }
+    case 'Softmax':
+    case 'Concat':
+    case 'Gather':
+    case 'GatherElements':
+      return emit(node.operator, { axis: { int: (node as GraphNode<'Softmax'>).attributes.axis } })
+    case 'ScatterElements':
+      return emit('ScatterElements', { axis: { int: (node as GraphNode<'ScatterElements'>).attributes.axis }, reduction: { text: 'add' } })
+    case 'ScatterRows':
+      return emit('ScatterND', { reduction: { text: 'add' } })
+    case 'Transpose':
+      return emit('Transpose', { perm: { ints: (node as GraphNode<'Transpose'>).attributes.permutation } })
+    case 'Cast':
+      return emit('Cast', { to: { int: elementTypes[(node as GraphNode<'Cast'>).attributes.to] } })
+    case 'Shape': {
+      const { start, end } = (node as GraphNode<'Shape'>).attributes
+      return emit('Shape', { start: { int: start }, end: { int: end } })
+    }
+    case 'ConstantOfShape':
+      return emit('ConstantOfShape', { value: { tensor: (node as GraphNode<'ConstantOfShape'>).attributes.fill } })
+    case 'Add':
+    case 'Sub':
+    case 'Mul':
+    case 'Div':
+    case 'Neg':
+    case 'Exp':
+    case 'Log':
+    case 'Sqrt':
+    case 'Sigmoid':
+    case 'Abs':
+    case 'Min':
+    case 'Max':
+    case 'Where':
+    case 'Less':
+    case 'Greater':
+    case 'LessOrEqual':
+    case 'Identity':
+    case 'Reshape':
+    case 'Expand':
+      return emit(node.operator)
+    default:
+      return node.operator satisfies never
+  }
+}
+
+/** [m, k] x [k, n] goes to Gemm, which transposes and scales for free; batches go to FusedMatMul on the CPU and to Transpose + MatMul elsewhere. */
+function lowerMatMul(node: GraphNode<'MatMul'>, target: GraphTarget, emission: Emission): void {
+  const { transposeA, transposeB, scale } = node.attributes
+  const [a, b] = node.inputs as readonly [Value, Value]
+  const output = (node.outputs[0] as Value).name
+  const plain = !transposeA && !transposeB && scale === 1
+  if (plain) {
+    emission.nodes.push({ type: 'MatMul', inputs: [a.name, b.name], outputs: [output] })
+  } else if (a.shape.length === 2) {
+    emission.nodes.push({ type: 'Gemm', inputs: [a.name, b.name], outputs: [output], attributes: { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } } })
+  } else if (target === 'cpu') {
+    const attributes = { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } }
+    emission.nodes.push({ type: 'FusedMatMul', domain: microsoft, inputs: [a.name, b.name], outputs: [output], attributes })
+  } else {
+    const turned = (value: Value, side: string, turn: boolean): string => {
+      if (!turn) return value.name
+      const name = `${output}/${side}_transposed`
+      const rank = value.shape.length
+      const permutation = value.shape.map((_, axis) => (axis < rank - 2 ? axis : axis === rank - 2 ? rank - 1 : rank - 2))
+      emission.nodes.push({ type: 'Transpose', inputs: [value.name], outputs: [name], attributes: { perm: { ints: permutation } } })
+      return name
+    }
+    const inputs = [turned(a, 'a', transposeA), turned(b, 'b', transposeB)]
+    const product = scale === 1 ? output : `${output}/unscaled`
+    emission.nodes.push({ type: 'MatMul', inputs, outputs: [product] })
+    if (scale !== 1) emission.nodes.push({ type: 'Mul', inputs: [product, emission.scalar(scale)], outputs: [output] })
+  }
+}
+
+function lowerRms(node: GraphNode<'RmsNormalization'>, emission: Emission): void {
+  emission.nodes.push({
+    type: 'SimplifiedLayerNormalization',
+    inputs: node.inputs.map((input) => (input as Value).name),
+    outputs: node.outputs.map((output) => output.name),
+    attributes: { axis: { int: -1 }, epsilon: { float: node.attributes.epsilon }, stash_type: { int: 1 } },
+  })
+}
+
+function nodeProto(node: OnnxNode): Record<string, unknown> {
+  return {
+    opType: node.type,
+    name: `${node.outputs[0]}`,
+    input: node.inputs,
+    output: node.outputs,
+    attribute: Object.entries(node.attributes ?? {}).map(([name, value]) => attributeProto(name, value)),
+    ...(node.domain === undefined ? {} : { domain: node.domain }),
+  }
+}
+
+function attributeProto(name: string, value: AttributeValue): Record<string, unknown> {
+  if ('float' in value) return { name, f: value.float, type: 1 }
+  if ('int' in value) return { name, i: value.int, type: 2 }
+  if ('text' in value) return { name, s: new TextEncoder().encode(value.text), type: 3 }
+  if ('tensor' in value) return { name, t: tensorProto('', [1], Float32Array.of(value.tensor)), type: 4 }
+  return { name, ints: value.ints, type: 7 }
+}
+
+function tensorProto(name: string, dims: readonly number[], data: InitializerData): Record<string, unknown> {
+  const dataType = data instanceof Float32Array ? 1 : data instanceof Int32Array ? 6 : 7
+  return { name, dims, dataType, rawData: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+}
+
+function valueInfo(name: string, value: Value): Record<string, unknown> {
+  const dim = value.shape.map((dimension: Dimension) => (typeof dimension === 'number' ? { dimValue: dimension } : { dimParam: dimension }))
+  return { name, type: { tensorType: { elemType: elementTypes[value.type], shape: { dim } } } }
+}

@@ -1,0 +1,152 @@
+// The one file that knows onnxruntime. Everything else sees devices, programs and tensors.
+//
+// A program is a compiled graph. Weights are usually its inputs: on the CPU a typed array is passed without a copy, so an
+// optimizer that writes into the array has updated the model; on WebGPU tensors stay on the device between calls.
+import * as ort from 'onnxruntime-node'
+import { UserError } from '../../contract/errors.ts'
+import { Graph, liveInputs, op, writeOnnx, type ElementType } from '../graph/index.ts'
+
+export type DeviceKind = 'cpu' | 'webgpu'
+export type HostArray = Float32Array | Int32Array | BigInt64Array
+/** A tensor on the host or on the device. */
+export type Tensor = ort.Tensor
+export type Tensors = Readonly<Record<string, Tensor>>
+
+export interface Program {
+  readonly name: string
+  /** Names of the inputs the program reads. */
+  readonly inputNames: readonly string[]
+  /** Runs once; blocks until done. `into` gives tensors to write outputs into (a cache may be its own output). Extra feeds are an error. */
+  run(feeds: Tensors, into?: Tensors): Promise<Record<string, Tensor>>
+  release(): Promise<void>
+}
+
+export interface Device {
+  readonly kind: DeviceKind
+  readonly threads: number
+  /** Compiles a graph. Outputs named in `resident` stay on the device (no effect on the CPU, where everything is host memory). */
+  compile(graph: Graph, options?: { readonly resident?: readonly string[] }): Promise<Program>
+  /** Wraps host data without copying. */
+  tensor(data: HostArray, dims: readonly number[]): Tensor
+  /** A tensor that lives on the device. On the CPU this is `tensor`. */
+  upload(data: Float32Array, dims: readonly number[]): Promise<Tensor>
+  /** Host copy of a float tensor (on the CPU the data itself, not a copy). */
+  read(tensor: Tensor): Promise<Float32Array>
+  dispose(): Promise<void>
+}
+
+export interface DeviceOptions {
+  /** Processor threads; 0 leaves the choice to onnxruntime (all cores). */
+  readonly threads?: number
+}
+
+const elementTypes: Readonly<Record<string, ElementType>> = { float32: 'float32', int32: 'int32', int64: 'int64', bool: 'bool' }
+
+function sessionOptions(kind: DeviceKind, threads: number, resident: readonly string[]): ort.InferenceSession.SessionOptions {
+  return {
+    executionProviders: kind === 'cpu' ? ['cpu'] : ['webgpu', 'cpu'],
+    graphOptimizationLevel: 'all',
+    executionMode: 'sequential',
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    logSeverityLevel: 3,
+    ...(kind === 'webgpu' && resident.length > 0 ? { preferredOutputLocation: Object.fromEntries(resident.map((name) => [name, 'gpu-buffer' as const])) } : {}),
+  }
+}
+
+function wrap(data: HostArray, dims: readonly number[]): Tensor {
+  if (data instanceof Float32Array) return new ort.Tensor('float32', data, dims)
+  return data instanceof Int32Array ? new ort.Tensor('int32', data, dims) : new ort.Tensor('int64', data, dims)
+}
+
+async function compile(kind: DeviceKind, threads: number, graph: Graph, resident: readonly string[]): Promise<Program> {
+  const inputs = new Map(liveInputs(graph).map((input) => [input.name, input]))
+  let session: ort.InferenceSession
+  try {
+    session = await ort.InferenceSession.create(writeOnnx(graph, kind), sessionOptions(kind, threads, resident))
+  } catch (cause) {
+    throw new UserError(
+      { code: 'device', what: `the ${kind} device could not load the graph ${graph.name}: ${cause instanceof Error ? cause.message : String(cause)}`, remedy: 'Run `satchel doctor` to see what this machine can do, or choose --device cpu.' },
+      { cause },
+    )
+  }
+  const checkFeeds = (feeds: Tensors): void => {
+    const sizes = new Map<string, number>()
+    for (const [name, tensor] of Object.entries(feeds)) {
+      const input = inputs.get(name)
+      if (input === undefined) throw new Error(`${graph.name} has no input ${name}`)
+      const fits = tensor.dims.length === input.shape.length && elementTypes[tensor.type] === input.type && tensor.dims.every((size, axis) => {
+        const dimension = input.shape[axis] as number | string
+        if (typeof dimension === 'number') return dimension === size
+        const known = sizes.get(dimension)
+        sizes.set(dimension, size)
+        return known === undefined || known === size
+      })
+      if (!fits) throw new Error(`${graph.name}: input ${name} is ${tensor.type} [${tensor.dims.join(', ')}], expected ${input.type} [${input.shape.join(', ')}]`)
+    }
+    for (const name of inputs.keys()) if (feeds[name] === undefined) throw new Error(`${graph.name}: input ${name} is missing`)
+  }
+  return {
+    name: graph.name,
+    inputNames: [...inputs.keys()],
+    async run(feeds, into) {
+      checkFeeds(feeds)
+      if (into === undefined) return session.run(feeds)
+      return session.run(feeds, Object.fromEntries(graph.outputs.map(({ name }) => [name, into[name] ?? null])))
+    },
+    release: () => session.release(),
+  }
+}
+
+/** Starts a device. WebGPU is tried by a first tiny program; a provider that cannot start is an error that says why. */
+export async function createDevice(kind: DeviceKind, options: DeviceOptions = {}): Promise<Device> {
+  const threads = options.threads ?? 0
+  const movers = kind === 'webgpu' ? await createMovers(threads) : undefined
+  return {
+    kind,
+    threads,
+    compile: (graph, { resident = [] } = {}) => compile(kind, threads, graph, resident),
+    tensor: wrap,
+    async upload(data, dims) {
+      if (movers === undefined) return wrap(data, dims)
+      const flat = await movers.up.run({ x: wrap(data, [data.length]) })
+      return reshaped(flat['y'] as Tensor, dims)
+    },
+    async read(tensor) {
+      if (tensor.location === 'cpu') return tensor.data as Float32Array
+      if (movers === undefined) throw new Error('a device tensor reached the CPU device')
+      const size = tensor.dims.reduce((product, dim) => product * dim, 1)
+      const flat = await movers.down.run({ x: reshaped(tensor, [size]) })
+      return (flat['y'] as Tensor).data as Float32Array
+    },
+    async dispose() {
+      await movers?.up.release()
+      await movers?.down.release()
+    },
+  }
+}
+
+/** getData() on a device tensor aborts the process (onnxruntime-node 1.30.0), so data moves through two identity programs. */
+async function createMovers(threads: number): Promise<{ up: Program; down: Program }> {
+  const build = (name: string): Graph => {
+    const graph = new Graph(name)
+    // An addition of zero: a bare Identity may be folded away together with the copy it stands for.
+    graph.output('y', op.add(graph.input('x', 'float32', ['N']), 0))
+    return graph
+  }
+  const up = await compile('webgpu', threads, build('upload'), ['y'])
+  const down = await compile('webgpu', threads, build('download'), [])
+  const probe = await down.run({ x: (await up.run({ x: wrap(Float32Array.of(1, 2), [2]) }))['y'] as Tensor })
+  if ((probe['y'] as Tensor).data[1] !== 2) throw new UserError({ code: 'device', what: 'the webgpu device returned a wrong number in its first test', remedy: 'Choose --device cpu.' })
+  return { up, down }
+}
+
+/** The same device buffer under another shape. */
+function reshaped(tensor: Tensor, dims: readonly number[]): Tensor {
+  return tensor.reshape(dims)
+}
+
+/** Version of onnxruntime in use and the providers its binary carries, for `doctor` and run.json. */
+export function runtimeVersions(): { readonly onnxruntime: string; readonly backends: readonly { readonly name: string; readonly bundled: boolean }[] } {
+  return { onnxruntime: ort.env.versions.node ?? ort.env.versions.common, backends: ort.listSupportedBackends().map(({ name, bundled }) => ({ name, bundled })) }
+}
