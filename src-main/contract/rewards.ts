@@ -16,6 +16,18 @@ export interface PromptRow {
   readonly requirements?: readonly Requirement[]
   /** A reference completion, used by the audit's length check and by supervised training only. */
   readonly reference?: string
+  /** Which side of a fixed split the row belongs to; rows without it are split by the run's own rule. */
+  readonly split?: 'train' | 'heldout'
+}
+
+/**
+ * Where each sampled id lies in the decoded completion: `starts[t]..ends[t]` in UTF-16 units, end exclusive.
+ * Ids that add no text (special tokens) have an empty range at their position. Never made by tokenising text again.
+ */
+export interface TokenOffsets {
+  readonly text: string
+  readonly starts: Int32Array
+  readonly ends: Int32Array
 }
 
 /** A stretch of completion text with a local penalty (negative) or bonus (positive). */
