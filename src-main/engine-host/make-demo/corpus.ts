@@ -2,7 +2,7 @@
 // stretch of it can be made again. Combinations of words that are held out for evaluation never occur.
 import { createStream } from '../../engine/runtime/random.ts'
 import type { Mistake } from './corrupt.ts'
-import { corrupt } from './corrupt.ts'
+import { corrupt, mistakeCapacity } from './corrupt.ts'
 import { choose, combinationKey, layouts } from './grammar.ts'
 import { appKinds } from './kinds.ts'
 import { heldoutCombinations } from './prompts.ts'
@@ -11,7 +11,7 @@ import { heldoutCombinations } from './prompts.ts'
 export interface CorpusOptions {
   /** Share of examples that carry mistakes, 0..1. */
   readonly corruptShare: number
-  /** Fewest and most mistakes of such an example, every number between equally likely. */
+  /** Fewest and most mistakes of such an example, every number between equally likely; a short program carries at most `mistakeCapacity`. */
   readonly mistakes: readonly [number, number]
 }
 
@@ -46,7 +46,7 @@ export function corpusExample(seed: number, index: number, options: CorpusOption
   const program = kind.program(slots, choose(stream, layouts))
   const spoilt = stream.uniform() < options.corruptShare
   const count = fewest + stream.integer(most - fewest + 1)
-  const { program: completion, mistakes } = corrupt(program, stream, spoilt ? count : 0)
+  const { program: completion, mistakes } = corrupt(program, stream, spoilt ? Math.min(count, mistakeCapacity(program)) : 0)
   return { prompt, completion, mistakes, kind: kind.name, combination: combinationKey(kind, slots) }
 }
 

@@ -25,7 +25,7 @@ const confusedTags: Readonly<Record<string, readonly string[]>> = {
 const wrongAttributes: Readonly<Record<string, string>> = { onClick: 'onclick', type: 'kind' }
 
 /** Names and keywords that may be misspelt: two neighbouring inner letters change places. */
-const misspellable = /\b(?:useState|set[A-Z]\w+|count|open|score|done|tab|button|main|section|label|input|return|function|default|export)\b/g
+const misspellable = /\b(?:useState|set[A-Z]\w+|count|open|score|done|tab|button|main|section|label|input|return|default|export)\b/g
 
 function matches(program: string, pattern: RegExp): readonly { readonly index: number; readonly text: string }[] {
   return [...program.matchAll(pattern)].map((match) => ({ index: match.index, text: match[0] }))
@@ -78,8 +78,33 @@ export function possibleMistakes(program: string): Readonly<Record<MistakeKind, 
   }
 }
 
+function places(mistakes: readonly Mistake[]): readonly number[] {
+  return [...new Set(mistakes.map((mistake) => mistake.start))]
+}
+
 /**
- * Makes `count` mistakes at different places: first a kind is drawn, then a place. Fewer are made when a program has no room for more.
+ * The most mistakes that a program of this length bears: one for every five places. With more the wrong spelling of a place would be about as
+ * likely as the right one, and a model would learn it as the rule.
+ */
+export function mistakeCapacity(program: string): number {
+  return Math.floor(places(Object.values(possibleMistakes(program)).flat()).length / 5)
+}
+
+/**
+ * Draws a kind with the weight of the root of its number of places, then a place. Equal kinds would spoil a place that is the only one of its
+ * kind (`function `) in most programs, and the model would learn the mistake as the rule; equal places would leave few but brackets.
+ */
+function drawMistake(stream: RandomStream, open: readonly (readonly Mistake[])[]): Mistake {
+  const weights = open.map((candidates) => Math.sqrt(places(candidates).length))
+  let rest = stream.uniform() * weights.reduce((sum, weight) => sum + weight, 0)
+  const at = weights.findIndex((weight) => (rest -= weight) < 0)
+  const candidates = open.at(at) ?? []
+  const start = choose(stream, places(candidates))
+  return choose(stream, candidates.filter((mistake) => mistake.start === start))
+}
+
+/**
+ * Makes `count` mistakes at different places. Fewer are made when a program has no room for more.
  *
  * @param program a program of the built-in grammar
  * @returns the program with its mistakes, which are listed by place
@@ -92,7 +117,7 @@ export function corrupt(program: string, stream: RandomStream, count: number): {
       .map((kind) => possible[kind].filter((mistake) => made.every((other) => mistake.end <= other.start || other.end <= mistake.start)))
       .filter((candidates) => candidates.length > 0)
     if (open.length === 0) break
-    made.push(choose(stream, choose(stream, open)))
+    made.push(drawMistake(stream, open))
   }
   made.sort((left, right) => left.start - right.start)
   let text = ''

@@ -2,38 +2,37 @@
 import type { Requirement } from '../../contract/rewards.ts'
 import type { AppKind } from './grammar.ts'
 import {
-  buttonRequirement, choose, chooseDistinct, drawTitle, headingRequirement, reactProgram, slot,
+  buttonRequirement, choose, chooseDistinct, drawTitle, headingRequirement, headingThen, reactProgram, slot,
 } from './grammar.ts'
 import { statefulKinds } from './stateful-kinds.ts'
 import { greetings, items, labels, names, verbs } from './vocabulary.ts'
 
-/** A heading and three list items. */
+/** A heading, three list items and a button. */
 const list: AppKind = {
   name: 'list',
   draw: (stream) => {
     const [first = '', second = '', third = ''] = chooseDistinct(stream, items, 3)
-    return { title: drawTitle(stream), first, second, third }
+    return { title: drawTitle(stream), first, second, third, button: choose(stream, verbs) }
   },
   phrasings: [
-    (s) => `Make a list titled "${slot(s, 'title')}" with ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')}.`,
-    (s) => `Build a list called ${slot(s, 'title')} of ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')}.`,
-    (s) => `Under the heading "${slot(s, 'title')}" list "${slot(s, 'first')}", "${slot(s, 'second')}" and "${slot(s, 'third')}".`,
-    (s) => `I need the items ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')} in a list named "${slot(s, 'title')}".`,
-    (s) => `Write a bullet list: ${slot(s, 'first')}, ${slot(s, 'second')}, ${slot(s, 'third')}. Title: ${slot(s, 'title')}.`,
+    (s) => `Make a list titled "${slot(s, 'title')}" with ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')} and a button "${slot(s, 'button')}".`,
+    (s) => `Build a list called ${slot(s, 'title')} of ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')}. The button says ${slot(s, 'button')}.`,
+    (s) => `Under "${slot(s, 'title')}" list "${slot(s, 'first')}", "${slot(s, 'second')}" and "${slot(s, 'third')}" and put the button "${slot(s, 'button')}".`,
+    (s) => `I need the items ${slot(s, 'first')}, ${slot(s, 'second')} and ${slot(s, 'third')} in a list for ${slot(s, 'title')} with the button ${slot(s, 'button')}.`,
+    (s) => `Write a list: heading "${slot(s, 'title')}", items ${slot(s, 'first')}, ${slot(s, 'second')}, ${slot(s, 'third')}, button "${slot(s, 'button')}".`,
   ],
   requirements: (s) => [
     headingRequirement(slot(s, 'title')),
     { kind: 'role', role: 'listitem' },
     ...['first', 'second', 'third'].map((name): Requirement => ({ kind: 'text', text: slot(s, name) })),
+    buttonRequirement(slot(s, 'button')),
   ],
-  program: (s, layout) => reactProgram(layout, [
-    `<h1>${slot(s, 'title')}</h1>`,
-    '<ul>',
-    `  <li>${slot(s, 'first')}</li>`,
-    `  <li>${slot(s, 'second')}</li>`,
-    `  <li>${slot(s, 'third')}</li>`,
-    '</ul>',
-  ]),
+  program: (s, layout) => reactProgram(layout, headingThen(
+    layout,
+    slot(s, 'title'),
+    ['<ul>', ...['first', 'second', 'third'].map((name) => `  <li>${slot(s, name)}</li>`), '</ul>'],
+    [`<button>${slot(s, 'button')}</button>`],
+  )),
 }
 
 /** A heading and two labelled checkboxes. */
@@ -90,27 +89,30 @@ const form: AppKind = {
   ]),
 }
 
-/** A greeting for somebody. */
+/** A greeting for somebody, and a button. */
 const card: AppKind = {
   name: 'card',
-  draw: (stream) => ({ title: drawTitle(stream), greeting: choose(stream, greetings), person: choose(stream, names) }),
+  draw: (stream) => (
+    { title: drawTitle(stream), greeting: choose(stream, greetings), person: choose(stream, names), button: choose(stream, verbs) }),
   phrasings: [
-    (s) => `Make a card titled "${slot(s, 'title')}" that says "${slot(s, 'greeting')}" to "${slot(s, 'person')}".`,
-    (s) => `Build a greeting card for ${slot(s, 'person')} with the message ${slot(s, 'greeting')} and the title ${slot(s, 'title')}.`,
-    (s) => `I want to tell ${slot(s, 'person')} "${slot(s, 'greeting')}" on a card headed "${slot(s, 'title')}".`,
-    (s) => `Write a card: heading ${slot(s, 'title')}, message ${slot(s, 'greeting')}, signed ${slot(s, 'person')}.`,
-    (s) => `One "${slot(s, 'title')}" card with "${slot(s, 'greeting')}" and the name "${slot(s, 'person')}".`,
+    (s) => `Make a card titled "${slot(s, 'title')}" that says "${slot(s, 'greeting')}" to "${slot(s, 'person')}" with a button "${slot(s, 'button')}".`,
+    (s) => `Build a card for ${slot(s, 'person')} with the message ${slot(s, 'greeting')}, the title ${slot(s, 'title')} and the button ${slot(s, 'button')}.`,
+    (s) => `I want to tell ${slot(s, 'person')} "${slot(s, 'greeting')}" on a card headed "${slot(s, 'title')}". The button says "${slot(s, 'button')}".`,
+    (s) => `Write a card: heading "${slot(s, 'title')}", message "${slot(s, 'greeting')}", name "${slot(s, 'person')}", button "${slot(s, 'button')}".`,
+    (s) => `One ${slot(s, 'title')} card with ${slot(s, 'greeting')} for ${slot(s, 'person')} and ${slot(s, 'button')} on the button.`,
   ],
   requirements: (s) => [
     headingRequirement(slot(s, 'title')),
     { kind: 'text', text: slot(s, 'greeting') },
     { kind: 'text', text: slot(s, 'person') },
+    buttonRequirement(slot(s, 'button')),
   ],
-  program: (s, layout) => reactProgram(layout, [
-    `<h1>${slot(s, 'title')}</h1>`,
-    `<h2>${slot(s, 'greeting')}</h2>`,
-    `<p>${slot(s, 'person')}</p>`,
-  ]),
+  program: (s, layout) => reactProgram(layout, headingThen(
+    layout,
+    slot(s, 'title'),
+    [`<h2>${slot(s, 'greeting')}</h2>`, `<p>${slot(s, 'person')}</p>`],
+    [`<button>${slot(s, 'button')}</button>`],
+  )),
 }
 
 /** Every kind, in the order the prompt file lists them. */

@@ -48,12 +48,18 @@ describe('the supervised corpus', () => {
   })
 
   it('spoils the asked share of examples with the asked number of mistakes', () => {
-    const examples = [...sftExamples(2, 2000, { corruptShare: 0.6, mistakes: [2, 4] })]
+    const examples = [...sftExamples(2, 2000, { corruptShare: 0.6, mistakes: [1, 3] })]
     const counts = examples.map((example) => example.mistakes.length)
     const spoilt = counts.filter((count) => count > 0)
     // Four standard deviations of a share of 2,000 draws are 0.044.
     expect(Math.abs(spoilt.length / examples.length - 0.6)).toBeLessThan(0.044)
-    expect([...new Set(spoilt)].sort()).toEqual([2, 3, 4])
+    expect([...new Set(spoilt)].sort()).toEqual([1, 2, 3])
+  })
+
+  it('gives a short program fewer mistakes than asked for, but some', () => {
+    const counts = [...sftExamples(3, 500, { corruptShare: 1, mistakes: [40, 40] })].map((example) => example.mistakes.length)
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(3)
+    expect(Math.max(...counts)).toBeLessThan(12)
   })
 
   it('refuses a share or bounds that make no sense', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MistakeKind } from '../../../src-main/engine-host/make-demo/corrupt.ts'
-import { corrupt, mistakeKinds, possibleMistakes } from '../../../src-main/engine-host/make-demo/corrupt.ts'
+import { corrupt, mistakeCapacity, mistakeKinds, possibleMistakes } from '../../../src-main/engine-host/make-demo/corrupt.ts'
 import { sftExamples } from '../../../src-main/engine-host/make-demo/corpus.ts'
 import { demoPrompts } from '../../../src-main/engine-host/make-demo/prompts.ts'
 import { createStream } from '../../../src-main/engine/runtime/random.ts'
@@ -16,6 +16,18 @@ describe('mistakes', () => {
     const seen = new Set<MistakeKind>(spoilt.flatMap((example) => example.mistakes.map((mistake) => mistake.kind)))
     expect([...seen].sort()).toEqual([...mistakeKinds].sort())
     expect(harmless.length / spoilt.length, JSON.stringify(harmless.map((example) => example.mistakes))).toBeLessThan(0.03)
+  })
+
+  it('leave the right spelling of every place the likelier one when four are asked for', () => {
+    const draws = 1000
+    for (const program of new Set(demoPrompts().filter((row) => row.id.endsWith('-07')).map((row) => row.reference))) {
+      const wrong = new Map<number, number>()
+      for (let draw = 0; draw < draws; draw++) {
+        const { mistakes } = corrupt(program, createStream(5, 'test', draw), Math.min(4, mistakeCapacity(program)))
+        for (const mistake of mistakes) wrong.set(mistake.start, (wrong.get(mistake.start) ?? 0) + 1)
+      }
+      expect(Math.max(...wrong.values()) / draws, program).toBeLessThan(0.4)
+    }
   })
 
   it('stand where the list says', () => {
