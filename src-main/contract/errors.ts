@@ -4,11 +4,11 @@
 /** Where a problem lies; every part is optional, only what is known is filled in. */
 export interface ErrorPlace {
   /** File or folder path as the person gave it. */
-  readonly file?: string
+  readonly file?: string | undefined
   /** 1-based row (line) inside the file. */
-  readonly row?: number
+  readonly row?: number | undefined
   /** Field, tensor, layer or option name. */
-  readonly field?: string
+  readonly field?: string | undefined
 }
 
 /** Codes group failures by what a caller can do about them; the command line maps them to exit codes. */

@@ -1,0 +1,17 @@
+// The one object the page gets from the preload, and the envelope answers travel in.
+import type { CallName, CallRequest, CallResponse, PageEvent, PageEventName } from './calls.ts'
+import type { ErrorEnvelope } from './errors.ts'
+
+/** The answer to a call. Errors are values here: an exception crossing the border would lose everything but its message. */
+export type CallOutcome<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: ErrorEnvelope }
+
+export interface SatchelBridge {
+  /** Asks the app; never rejects for an expected failure. */
+  call<Name extends CallName>(name: Name, request: CallRequest<Name>): Promise<CallOutcome<CallResponse<Name>>>
+  /** Listens until the returned function is called. */
+  subscribe<Name extends PageEventName>(name: Name, listener: (payload: PageEvent<Name>) => void): () => void
+}
+
+/** The only two channels between page and app. */
+export const callChannel = 'satchel.call'
+export const eventChannel = 'satchel.event'

@@ -1,0 +1,20 @@
+// Runs in the sandboxed page's isolated world: hands the page two functions and nothing else.
+// Names and payloads are checked in the app, where the page cannot reach.
+import { contextBridge, ipcRenderer } from 'electron'
+import { callChannel, eventChannel } from '../contract/bridge.ts'
+import type { SatchelBridge } from '../contract/bridge.ts'
+
+const bridge: SatchelBridge = {
+  call: (name, request) => ipcRenderer.invoke(callChannel, name, request),
+  subscribe: (name, listener) => {
+    const forward = (_event: unknown, announced: unknown, payload: Parameters<typeof listener>[0]): void => {
+      if (announced === name) listener(payload)
+    }
+    ipcRenderer.on(eventChannel, forward)
+    return () => {
+      ipcRenderer.removeListener(eventChannel, forward)
+    }
+  },
+}
+
+contextBridge.exposeInMainWorld('satchel', bridge)

@@ -1,0 +1,34 @@
+import { delimiter, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { engineEnvironment, findNodeBinary } from '../../src-main/app/engine-environment.ts'
+
+describe('engineEnvironment', () => {
+  it('keeps what an engine needs, whatever its case', () => {
+    const kept = { PATH: '/bin', HOME: '/home/a', LC_ALL: 'C', SystemRoot: 'C:\\Windows', SATCHEL_KERNELS: 'typescript', VK_ICD_FILENAMES: '/x.json', CUDA_VISIBLE_DEVICES: '0' }
+    expect(engineEnvironment(kept)).toEqual(kept)
+  })
+
+  it('leaves behind what changes Node, names a proxy or holds a secret', () => {
+    expect(engineEnvironment({ NODE_OPTIONS: '--require x', ELECTRON_RUN_AS_NODE: '1', HTTPS_PROXY: 'p', npm_config_token: 't', GITHUB_TOKEN: 's', NODE_PATH: '/x', LD_PRELOAD: '/x.so' })).toEqual({})
+  })
+})
+
+describe('findNodeBinary', () => {
+  const file = process.platform === 'win32' ? 'node.exe' : 'node'
+  const search = (existing: string[], environment: NodeJS.ProcessEnv, packagedResources?: string): string =>
+    findNodeBinary({ environment, platform: process.platform, packagedResources, exists: (path) => existing.includes(path) })
+
+  it('takes the chosen one first, then the packaged, npm’s own, and the PATH', () => {
+    const environment = { SATCHEL_NODE: '/chosen', npm_node_execpath: '/npm', PATH: ['/a', '/b'].join(delimiter) }
+    const packaged = join('/resources', 'node', file)
+    const onPath = join('/b', file)
+    expect(search(['/chosen', packaged, '/npm', onPath], environment, '/resources')).toBe('/chosen')
+    expect(search([packaged, '/npm', onPath], environment, '/resources')).toBe(packaged)
+    expect(search(['/npm', onPath], environment)).toBe('/npm')
+    expect(search([onPath], environment)).toBe(onPath)
+  })
+
+  it('says what to do when there is none', () => {
+    expect(() => search([], {})).toThrow(/Install Node, or set SATCHEL_NODE/)
+  })
+})

@@ -1,0 +1,112 @@
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listRuns, newestRowPerStep, readRun, runInside } from '../../src-main/app/library.ts'
+import type { RolloutRecord } from '../../src-main/contract/events.ts'
+
+let runs: string
+let run: string
+
+const row = (step: number): string => JSON.stringify({ step, values: { reward: step / 10 } })
+const rollout = (step: number): RolloutRecord => ({
+  step, promptId: 'p', prompt: 'Make it.', index: 0, text: 'a', ids: [1], starts: [0], ends: [1], logprobs: [-1], entropies: [1], tokenRewards: [1], advantages: [0], reward: 1, outcome: 1,
+  finish: 'stop', stages: { parse: true, types: true, bundle: true, render: true }, requirementScore: 1, auditPassed: true, sources: [], spans: [],
+})
+const rate = { rate: 0.5, low: 0.4, high: 0.6, n: 10 }
+const evaluation = (step: number): string =>
+  JSON.stringify({ step, prompts: 5, samples: 2, temperature: 1, stages: { parse: rate, types: rate, bundle: rate, render: rate }, compile: rate, requirementScore: 0, hackRate: rate, passAtK: {}, reward: 0, meanLength: 1, samplesShown: [] })
+
+beforeEach(() => {
+  runs = mkdtempSync(join(tmpdir(), 'satchel-library-'))
+  run = join(runs, 'demo-1')
+  for (const folder of ['eval', 'rollouts']) mkdirSync(join(run, folder), { recursive: true })
+  writeFileSync(join(run, 'run.json'), JSON.stringify({ version: 1, training: { steps: 4 }, other: 'things' }))
+  writeFileSync(join(run, 'metrics.jsonl'), `${row(1)}\n${row(2)}\n`)
+})
+afterEach(() => rmSync(runs, { recursive: true, force: true }))
+
+describe('readRun', () => {
+  it('rebuilds a run from its folder', async () => {
+    writeFileSync(join(run, 'eval', '000002.json'), evaluation(2))
+    writeFileSync(join(run, 'eval', '000000.json'), evaluation(0))
+    writeFileSync(join(run, 'rollouts', '000001.jsonl'), `${JSON.stringify(rollout(1))}\n`)
+    writeFileSync(join(run, 'rollouts', '000002.jsonl.gz'), gzipSync(`${JSON.stringify(rollout(2))}\n`))
+    const snapshot = await readRun(run)
+    expect(snapshot.summary).toEqual({ name: 'demo-1', directory: run, state: 'stopped', step: 2, totalSteps: 4 })
+    expect(snapshot.metrics.map(({ values }) => values['reward'])).toEqual([0.1, 0.2])
+    expect(snapshot.evaluations.map(({ step }) => step)).toEqual([0, 2])
+    expect(snapshot.newestRollouts).toEqual([rollout(2)])
+    expect(snapshot.message).not.toMatch(/left out/)
+  })
+
+  it('does without a half-written last line, and says nothing of it', async () => {
+    appendFileSync(join(run, 'metrics.jsonl'), row(3).slice(0, -4))
+    const snapshot = await readRun(run)
+    expect(snapshot.summary.step).toBe(2)
+    expect(snapshot.message).not.toMatch(/left out/)
+  })
+
+  it('counts lines and files that are damaged', async () => {
+    writeFileSync(join(run, 'metrics.jsonl'), `${row(1)}\nnot json\n{"step":"x"}\n${row(2)}\n`)
+    writeFileSync(join(run, 'eval', '000002.json'), evaluation(2).slice(0, 40))
+    const snapshot = await readRun(run)
+    expect(snapshot.metrics).toHaveLength(2)
+    expect(snapshot.message).toMatch(/3 damaged entries were left out/)
+  })
+
+  it('reads line ends of Windows', async () => {
+    writeFileSync(join(run, 'metrics.jsonl'), `${row(1)}\r\n${row(2)}\r\n`)
+    expect((await readRun(run)).metrics).toHaveLength(2)
+  })
+
+  it('takes what a cut-off gzip file still holds, else the newest file that holds anything', async () => {
+    writeFileSync(join(run, 'rollouts', '000001.jsonl'), `${JSON.stringify(rollout(1))}\n`)
+    writeFileSync(join(run, 'rollouts', '000002.jsonl.gz'), gzipSync(`${JSON.stringify(rollout(2))}\n`).subarray(0, 12))
+    expect((await readRun(run)).newestRollouts).toEqual([rollout(1)])
+  })
+
+  it('is done when every step has its row', async () => {
+    appendFileSync(join(run, 'metrics.jsonl'), `${row(3)}\n${row(4)}\n`)
+    expect((await readRun(run)).summary.state).toBe('done')
+  })
+
+  it('names file and field when run.json is missing, damaged or newer', async () => {
+    await expect(readRun(join(runs, 'nothing'))).rejects.toThrow(/nothing.*run\.json: This is not a run folder/)
+    writeFileSync(join(run, 'run.json'), JSON.stringify({ version: 1, training: { steps: 'many' } }))
+    await expect(readRun(run)).rejects.toThrow(/run\.json, training\.steps: .*cannot be read/)
+    writeFileSync(join(run, 'run.json'), '{"version": 1, "trai')
+    await expect(readRun(run)).rejects.toThrow(/cannot be read/)
+    writeFileSync(join(run, 'run.json'), JSON.stringify({ version: 2, everything: 'else' }))
+    await expect(readRun(run)).rejects.toThrow(/newer Satchel \(run format 2\)/)
+  })
+})
+
+describe('listRuns', () => {
+  it('lists runs, newest first, and shows one it cannot read as failed', async () => {
+    mkdirSync(join(runs, 'demo-2'))
+    writeFileSync(join(runs, 'demo-2', 'run.json'), 'nonsense')
+    mkdirSync(join(runs, 'notes'))
+    writeFileSync(join(runs, 'readme.txt'), 'no folder')
+    expect((await listRuns(runs)).map(({ name, state, step }) => [name, state, step])).toEqual([['demo-2', 'failed', 0], ['demo-1', 'stopped', 2]])
+  })
+
+  it('is empty when there is no folder yet', async () => {
+    expect(await listRuns(join(runs, 'absent'))).toEqual([])
+  })
+})
+
+describe('newestRowPerStep', () => {
+  it('keeps what a resumed run wrote the second time, and drops what came after its checkpoint the first time', () => {
+    const rows = [1, 2, 3, 4, 3].map((step, order) => ({ step, values: { order } }))
+    expect(newestRowPerStep(rows).map(({ step, values }) => [step, values['order']])).toEqual([[1, 0], [2, 1], [3, 4]])
+  })
+})
+
+describe('runInside', () => {
+  it('takes only direct children of the runs folder', () => {
+    expect(runInside(runs, run)).toBe(run)
+    for (const path of [runs, join(run, 'eval'), join(runs, '..', 'other'), join(run, '..', '..', 'x'), '/etc']) expect(() => runInside(runs, path), path).toThrow(/not in the runs folder/)
+  })
+})
