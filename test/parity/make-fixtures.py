@@ -221,6 +221,17 @@ def make_models():
     )
 
 
+def record_first_values():
+    """What the reference reads from its own files: [file, first three values of the first q_proj]."""
+    files = ["llama-tied/model", "llama-biases/model", "qwen2-tied-sharded/model-00001-of-00003", "qwen2-untied/model"]
+    name = "model.layers.0.self_attn.q_proj.weight"
+    write_json(
+        ROOT / "first-values.json",
+        [[f"{file}.safetensors", load_file(ROOT / f"{file}.safetensors")[name].float().flatten()[:3].tolist()] for file in files],
+    )
+
+
 if __name__ == "__main__":
     ROOT.mkdir(parents=True, exist_ok=True)
     make_models()
+    record_first_values()

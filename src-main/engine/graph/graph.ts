@@ -84,7 +84,8 @@ export class Graph {
 
   output(name: string, value: Value): void {
     if (value.graph !== this) throw this.error(`output ${name} belongs to another graph (${value.graph.name})`)
-    if (this.outputs.some((output) => output.name === name)) throw this.error(`output ${name} exists already`)
+    if (this.outputs.some((output) => output.name === name) || this.names.has(name)) throw this.error(`output ${name}: the name is taken`)
+    this.claim(name)
     this.outputs.push({ name, value })
   }
 

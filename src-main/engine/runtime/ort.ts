@@ -105,7 +105,7 @@ export async function createDevice(kind: DeviceKind, options: DeviceOptions = {}
   return {
     kind,
     threads,
-    compile: (graph, { resident = [] } = {}) => compile(kind, threads, graph, resident),
+    compile: (graph, { resident = [] } = {}) => compile(kind, threads, graph, resident.filter((name) => graph.outputs.some((output) => output.name === name))),
     tensor: wrap,
     async upload(data, dims) {
       if (movers === undefined) return wrap(data, dims)

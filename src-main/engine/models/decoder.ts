@@ -1,0 +1,105 @@
+// The decoder as composition: what a layer is, independent of whether it is trained, recomputed or sampled from.
+//
+//   x ── rms ── q,k,v ── rotary ── attention ── o ──(+)── rms ── gate,up ── silu·mul ── down ──(+)── x'
+//    └───────────────────────────────────────────────┘ └────────────────────────────────────────┘
+//
+// Attention itself is passed in (`Attend`): training attends over whole sequences, sampling over a cache.
+// All activations are flat [tokens, width]; weights keep Hugging Face's [out, in] layout and are never transposed in memory.
+import { op, type Value } from '../graph/index.ts'
+import type { DecoderConfig } from './config.ts'
+
+/** Where a graph gets a weight from (an input or an initializer). Names are relative to `prefix` inside a layer. */
+export interface WeightSource {
+  /** A weight of the base model, e.g. 'model.layers.0.self_attn.q_proj.weight'. */
+  base(name: string, shape: readonly number[]): Value
+  /** The low-rank pair of a projection, or undefined where it has no adapter. */
+  adapter(projection: string, inSize: number, outSize: number): AdapterPair | undefined
+  /** Dropout mask for what adapters read, shaped like `x` and scaled by 1/(1-p); undefined without dropout. */
+  dropoutMask(site: string, x: Value): Value | undefined
+}
+
+/** y = W x + scale * B A x. A [rank, in], B [out, rank]. */
+export interface AdapterPair {
+  readonly a: Value
+  readonly b: Value
+  readonly scale: number
+}
+
+/** q [tokens, heads*d], k and v [tokens, kvHeads*d] -> attended values [tokens, heads*d]. Rotation is the attention's business. */
+export type Attend = (query: Value, key: Value, value: Value) => Value
+
+/** One projection with its optional bias and adapter: [tokens, in] -> [tokens, out]. */
+function linear(x: Value, adapterInput: Value, weights: WeightSource, name: string, inSize: number, outSize: number, bias: boolean): Value {
+  return x.graph.within(name.slice(name.lastIndexOf('.') + 1), () => {
+    let y = op.matMul(x, weights.base(`${name}.weight`, [outSize, inSize]), { transposeB: true })
+    if (bias) y = op.add(y, weights.base(`${name}.bias`, [outSize]))
+    const adapter = weights.adapter(name, inSize, outSize)
+    if (adapter === undefined) return y
+    const low = op.matMul(adapterInput, adapter.a, { transposeB: true })
+    return op.add(y, op.matMul(low, adapter.b, { transposeB: true, scale: adapter.scale }))
+  })
+}
+
+/** One decoder layer, pre-norm: [tokens, hidden] -> [tokens, hidden]. `prefix` is '' or 'model.layers.N.'. */
+export function decoderLayer(x: Value, config: DecoderConfig, weights: WeightSource, prefix: string, attend: Attend): Value {
+  const { hiddenSize, intermediateSize, heads, kvHeads, headSize, rmsEpsilon } = config
+  const project = (input: Value, site: string, names: readonly [name: string, inSize: number, outSize: number, bias: boolean][]): Value[] => {
+    const mask = weights.dropoutMask(`${prefix}${site}`, input)
+    const adapterInput = mask === undefined ? input : op.mul(input, mask)
+    return names.map(([name, inSize, outSize, bias]) => linear(input, adapterInput, weights, `${prefix}${name}`, inSize, outSize, bias))
+  }
+  const attentionInput = x.graph.within('input_layernorm', () => op.rmsNormalization(x, weights.base(`${prefix}input_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
+  const attentionOutput = x.graph.within('self_attn', () => {
+    const [query, key, value] = project(attentionInput, 'self_attn.input', [
+      ['self_attn.q_proj', hiddenSize, heads * headSize, config.qkvBias],
+      ['self_attn.k_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
+      ['self_attn.v_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
+    ]) as [Value, Value, Value]
+    const attended = attend(query, key, value)
+    return project(attended, 'self_attn.attended', [['self_attn.o_proj', heads * headSize, hiddenSize, config.outputBias]])[0] as Value
+  })
+  const middle = op.add(x, attentionOutput)
+  const mlpInput = x.graph.within('post_attention_layernorm', () => op.rmsNormalization(middle, weights.base(`${prefix}post_attention_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
+  const mlpOutput = x.graph.within('mlp', () => {
+    const [gate, up] = project(mlpInput, 'mlp.input', [
+      ['mlp.gate_proj', hiddenSize, intermediateSize, config.mlpBias],
+      ['mlp.up_proj', hiddenSize, intermediateSize, config.mlpBias],
+    ]) as [Value, Value]
+    return project(op.mul(op.silu(gate), up), 'mlp.inner', [['mlp.down_proj', intermediateSize, hiddenSize, config.mlpBias]])[0] as Value
+  })
+  return op.add(middle, mlpOutput)
+}
+
+/** Token embedding: ids int64 [tokens] -> [tokens, hidden]. */
+export function embed(ids: Value, config: DecoderConfig, weights: WeightSource): Value {
+  return ids.graph.within('embed_tokens', () => op.gather(weights.base('model.embed_tokens.weight', [config.vocabularySize, config.hiddenSize]), ids))
+}
+
+/** Final norm and output projection: [tokens, hidden] -> logits [tokens, vocabulary]. Tied heads read the embedding. */
+export function outputHead(x: Value, config: DecoderConfig, weights: WeightSource): Value {
+  const normal = x.graph.within('norm', () => op.rmsNormalization(x, weights.base('model.norm.weight', [config.hiddenSize]), config.rmsEpsilon).y)
+  const name = config.tieWordEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight'
+  return x.graph.within('lm_head', () => op.matMul(normal, weights.base(name, [config.vocabularySize, config.hiddenSize]), { transposeB: true }))
+}
+
+/** Whether layer `index` rotates its queries and keys. */
+export function usesRotary(config: DecoderConfig, index: number): boolean {
+  return !config.noRopeLayers.includes(index)
+}
+
+/** Tables cos, sin [positions, rotaryDimensions/2] of rotary embedding in double precision, rounded once to float32. */
+export function rotaryTables(config: DecoderConfig, positions: number): { readonly cos: Float32Array; readonly sin: Float32Array } {
+  const half = config.rotaryDimensions / 2
+  const cos = new Float32Array(positions * half)
+  const sin = new Float32Array(positions * half)
+  for (let i = 0; i < half; i++) {
+    // The reference computes the inverse frequency in float32; following it keeps the angles equal at large positions.
+    const frequency = Math.fround(1 / Math.fround(Math.pow(config.ropeTheta, Math.fround((2 * i) / config.rotaryDimensions))))
+    for (let position = 0; position < positions; position++) {
+      const angle = Math.fround(position * frequency)
+      cos[position * half + i] = Math.cos(angle)
+      sin[position * half + i] = Math.sin(angle)
+    }
+  }
+  return { cos, sin }
+}

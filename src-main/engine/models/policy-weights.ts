@@ -1,0 +1,154 @@
+// The weights of the policy at hand: base tensors, trainable tensors, and where graphs find them.
+// One copy serves sampler and trainer. On the CPU the optimizer writes into the very arrays the programs read.
+import { createHash } from 'node:crypto'
+import type { AdapterConfig } from '../../contract/run-config.ts'
+import type { Graph, Value } from '../graph/index.ts'
+import type { Device, Program, Tensor } from '../runtime/ort.ts'
+import { createStream } from '../runtime/random.ts'
+import type { DecoderConfig } from './config.ts'
+import type { AdapterPair, WeightSource } from './decoder.ts'
+import { expectedTensors, linearShapes } from './weights.ts'
+
+export interface Parameter {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly data: Float32Array
+  readonly trainable: boolean
+  /** Norm weights, biases and other vectors are not decayed. */
+  readonly decayed: boolean
+}
+
+export interface PolicyWeights {
+  readonly config: DecoderConfig
+  readonly adapter: AdapterConfig
+  readonly parameters: ReadonlyMap<string, Parameter>
+  readonly trainable: readonly Parameter[]
+  /** The tensor programs read; on the CPU it wraps the parameter's own array. */
+  tensor(name: string): Tensor
+  /** Copies changed trainable values to the device. Call after every optimizer update; free on the CPU. */
+  refresh(): Promise<void>
+  /** sha256 (hex) over names and bits of all trainable parameters: equal hashes mean equal policies over the same base. */
+  hash(): string
+}
+
+/** Scale of a low-rank update. */
+export function adapterScale(adapter: AdapterConfig): number {
+  return adapter.kind === 'lora' ? adapter.alpha / adapter.rank : 0
+}
+
+const MLP_PROJECTIONS: ReadonlySet<string> = new Set(['gate_proj', 'up_proj', 'down_proj'])
+
+/** Fresh adapters: A uniform within +-1/sqrt(in) (PEFT's Kaiming with a = sqrt(5)), B zero, so the policy starts as the base. */
+function freshAdapters(config: DecoderConfig, adapter: Extract<AdapterConfig, { kind: 'lora' }>, seed: number): Parameter[] {
+  const shapes = linearShapes(config)
+  return Array.from({ length: config.layers }, (_, layer) =>
+    adapter.targets.flatMap((target, index): Parameter[] => {
+      const [outSize, inSize] = shapes[target]
+      const stream = createStream(seed, 'adapter', layer, index)
+      const bound = 1 / Math.sqrt(inSize)
+      const a = Float32Array.from({ length: adapter.rank * inSize }, () => (2 * stream.uniform() - 1) * bound)
+      const name = `model.layers.${layer}.${MLP_PROJECTIONS.has(target) ? 'mlp' : 'self_attn'}.${target}`
+      return [
+        { name: `${name}.lora_A.weight`, shape: [adapter.rank, inSize], data: a, trainable: true, decayed: true },
+        { name: `${name}.lora_B.weight`, shape: [outSize, adapter.rank], data: new Float32Array(outSize * adapter.rank), trainable: true, decayed: true },
+      ]
+    }),
+  ).flat()
+}
+
+/**
+ * Reads the base weights and sets up what is trained.
+ * @param readTensor base tensors by Hugging Face name, float32
+ * @param seed of the adapters' initial values
+ */
+export async function createPolicyWeights(
+  device: Device,
+  config: DecoderConfig,
+  readTensor: (name: string) => Float32Array | Promise<Float32Array>,
+  adapter: AdapterConfig,
+  seed: number,
+): Promise<PolicyWeights> {
+  const parameters = new Map<string, Parameter>()
+  const full = adapter.kind === 'full'
+  for (const { name, shape } of expectedTensors(config)) {
+    parameters.set(name, { name, shape, data: await readTensor(name), trainable: full, decayed: shape.length > 1 })
+  }
+  if (adapter.kind === 'lora') for (const parameter of freshAdapters(config, adapter, seed)) parameters.set(parameter.name, parameter)
+  const tensors = new Map<string, Tensor>()
+  for (const { name, data, shape } of parameters.values()) tensors.set(name, await device.upload(data, shape))
+  const trainable = [...parameters.values()].filter((parameter) => parameter.trainable)
+  return {
+    config,
+    adapter,
+    parameters,
+    trainable,
+    tensor(name) {
+      const tensor = tensors.get(name)
+      if (tensor === undefined) throw new Error(`the policy has no tensor ${name}`)
+      return tensor
+    },
+    async refresh() {
+      if (device.kind === 'cpu') return
+      for (const { name, data, shape } of trainable) {
+        const old = tensors.get(name)
+        tensors.set(name, await device.upload(data, shape))
+        old?.dispose()
+      }
+    },
+    hash() {
+      const hash = createHash('sha256')
+      for (const { name, data } of trainable) hash.update(name).update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+      return hash.digest('hex')
+    },
+  }
+}
+
+export interface WeightPlacement {
+  /** Leave adapters out: the reference model under LoRA. */
+  readonly adapters?: boolean
+  /** Keep frozen weights inside the graph: the CPU packs them once, which pays for small batches. */
+  readonly embedFrozen?: boolean
+  /** Prefix under which a layer's names are found ('model.layers.3.'); the graph's own names leave it out. */
+  readonly layerPrefix?: string
+  /** Read dropout masks as inputs (training with adapter dropout). */
+  readonly dropout?: boolean
+}
+
+/** Declares weights on a graph as it asks for them: as inputs, or as initializers where they are frozen. */
+export function declareWeights(graph: Graph, weights: PolicyWeights, placement: WeightPlacement = {}): WeightSource & { readonly declared: ReadonlyMap<string, Value> } {
+  const { adapters = true, embedFrozen = false, layerPrefix = '', dropout = false } = placement
+  const declared = new Map<string, Value>()
+  const declare = (name: string, shape: readonly number[]): Value => {
+    const known = declared.get(name)
+    if (known !== undefined) return known
+    const parameter = weights.parameters.get(layerPrefix + name) ?? weights.parameters.get(name)
+    if (parameter === undefined || parameter.shape.join() !== shape.join()) {
+      throw graph.error(`the model's ${name} has shape [${parameter?.shape.join(', ') ?? 'none'}], the graph needs [${shape.join(', ')}]`)
+    }
+    const value = embedFrozen && !parameter.trainable ? graph.initializer(name, shape, parameter.data) : graph.input(name, 'float32', shape)
+    declared.set(name, value)
+    return value
+  }
+  const lora = adapters && weights.adapter.kind === 'lora' ? weights.adapter : undefined
+  return {
+    declared,
+    base: declare,
+    adapter(projection, inSize, outSize): AdapterPair | undefined {
+      if (lora === undefined || !(lora.targets as readonly string[]).includes(projection.slice(projection.lastIndexOf('.') + 1))) return undefined
+      return { a: declare(`${projection}.lora_A.weight`, [lora.rank, inSize]), b: declare(`${projection}.lora_B.weight`, [outSize, lora.rank]), scale: adapterScale(lora) }
+    },
+    dropoutMask(site, x) {
+      return dropout && lora !== undefined && lora.dropout > 0 ? graph.input(`dropout.${site}`, 'float32', x.shape) : undefined
+    },
+  }
+}
+
+/** Feeds for the weight inputs of a program. */
+export function weightFeeds(program: Program, weights: PolicyWeights, layerPrefix = ''): Record<string, Tensor> {
+  const feeds: Record<string, Tensor> = {}
+  for (const name of program.inputNames) {
+    if (!name.endsWith('.weight') && !name.endsWith('.bias')) continue
+    feeds[name] = weights.tensor(weights.parameters.has(layerPrefix + name) ? layerPrefix + name : name)
+  }
+  return feeds
+}

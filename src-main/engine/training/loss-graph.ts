@@ -1,0 +1,74 @@
+// Log-probabilities and losses as graph. The same losses stand in policy/losses.ts as plain arrays; a test holds both equal.
+import type { LossConfig } from '../../contract/run-config.ts'
+import { op, type Graph, type Value } from '../graph/index.ts'
+
+/** Everything the loss reads about each predicted token; all columns are [M, 1]. */
+export interface TokenColumns {
+  /** log pi(token), fp32, of the policy being trained. */
+  readonly logprob: Value
+  /** Entropy of the law the token was drawn from (nats). */
+  readonly entropy: Value
+}
+
+/**
+ * logits [M, V], targets int64 [M, 1] -> log-probability and entropy [M, 1] of the law softmax(logits / temperature).
+ *   log pi(y) = z_y - logsumexp(z),   H = logsumexp(z) - sum_v softmax(z)_v z_v
+ */
+export function tokenColumns(logits: Value, targets: Value, temperature: number): TokenColumns {
+  return logits.graph.within('token_columns', () => {
+    const scaled = temperature === 1 ? logits : op.div(logits, temperature)
+    const normaliser = op.reduceLogSumExp(scaled, [1], true)
+    const logprob = op.sub(op.gatherElements(scaled, targets), normaliser)
+    const expected = op.reduceSum(op.mul(op.exp(op.sub(scaled, normaliser)), scaled), [1], true)
+    return { logprob, entropy: op.sub(normaliser, expected) }
+  })
+}
+
+/** What a policy-gradient loss reads beside the log-probability; all inputs are [M, 1]. */
+export type LossKind =
+  | { readonly kind: 'policy'; readonly loss: LossConfig }
+  /** Supervised fine-tuning: weighted cross-entropy. */
+  | { readonly kind: 'supervised' }
+
+/** Names of the per-token inputs a loss declares. `weight` holds the aggregation (and is 0 for tokens that do not count). */
+export function lossInputNames(kind: LossKind): readonly string[] {
+  if (kind.kind === 'supervised') return ['weight']
+  return kind.loss.klCoefficient > 0 ? ['weight', 'advantage', 'oldLogprob', 'referenceLogprob'] : ['weight', 'advantage', 'oldLogprob']
+}
+
+/**
+ * The loss as one number: sum over tokens of weight * token loss. Declares its inputs on the graph.
+ *   policy:  -min(rho A, clip(rho, 1 - low, 1 + high) A) + beta * kl,  rho = exp(log pi - log pi_old)   (PPO 2017, eq. 7; GRPO eq. 3)
+ */
+export function tokenLoss(graph: Graph, logprob: Value, kind: LossKind): Value {
+  return graph.within('loss', () => {
+    const input = (name: string): Value => graph.input(name, 'float32', logprob.shape)
+    const weight = input('weight')
+    switch (kind.kind) {
+      case 'supervised':
+        return op.neg(op.sumAll(op.mul(weight, logprob)))
+      case 'policy': {
+        const { clipLow, clipHigh, klCoefficient, klEstimator } = kind.loss
+        const advantage = input('advantage')
+        const ratio = op.exp(op.sub(logprob, input('oldLogprob')))
+        const clipped = op.min(op.max(ratio, 1 - clipLow), 1 + clipHigh)
+        let loss = op.neg(op.min(op.mul(ratio, advantage), op.mul(clipped, advantage)))
+        if (klCoefficient > 0) loss = op.add(loss, op.mul(klTerm(logprob, input('referenceLogprob'), klEstimator), klCoefficient))
+        return op.sumAll(op.mul(weight, loss))
+      }
+    }
+  })
+}
+
+/** KL(pi || reference) estimated on the drawn token, d = log ref - log pi (Schulman 2020): k1 = -d, k2 = d^2/2, k3 = exp(d) - 1 - d. */
+function klTerm(logprob: Value, reference: Value, estimator: LossConfig['klEstimator']): Value {
+  const difference = op.sub(reference, logprob)
+  switch (estimator) {
+    case 'k1':
+      return op.neg(difference)
+    case 'k2':
+      return op.mul(op.mul(difference, difference), 0.5)
+    case 'k3':
+      return op.sub(op.sub(op.exp(difference), 1), difference)
+  }
+}
