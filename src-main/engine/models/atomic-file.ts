@@ -13,6 +13,7 @@ const STORAGE_REASONS: Readonly<Record<string, string>> = {
   EACCES: 'the folder is not writable',
   EPERM: 'the folder is not writable',
   EROFS: 'the disk is read-only',
+  EEXIST: 'a file stands where a folder is needed',
   ENOTDIR: 'a file stands where a folder is needed',
   EIO: 'the disk reports an error',
 }
@@ -46,8 +47,17 @@ export async function writeFileAtomically(path: string, write: (handle: FileHand
     await rename(temporary, path)
     await syncFolder(dirname(path))
   } catch (error) {
-    await rm(temporary, { force: true })
+    await removeQuietly(temporary)
     throw asStorageError(error, path)
+  }
+}
+
+/** Removes what a failed write left. Its own failure must not hide the first one. */
+export async function removeQuietly(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true })
+  } catch {
+    // The disk or the folder is what failed; there is nothing more to try.
   }
 }
 

@@ -1,10 +1,10 @@
 // A Hugging Face model folder in and out: configuration, weights, tokenizer and chat template as one thing.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
-import { asStorageError, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
+import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
 import { readChatTemplate } from './chat-template-file.ts'
 import { decoderConfigToJson, generationConfigToJson, readDecoderConfig } from './config.ts'
 import type { ConfigFiles, DecoderConfig, StoredType } from './config.ts'
@@ -107,7 +107,7 @@ export async function writeModelFolder(folder: string, content: ModelFolderConte
     await rename(temporary, target)
     await syncFolder(join(target, '..'))
   } catch (error) {
-    await rm(temporary, { recursive: true, force: true })
+    await removeQuietly(temporary)
     throw asStorageError(error, folder)
   }
 }

@@ -33,7 +33,9 @@ const PIECE_BYTES = 16 * 1024 * 1024
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const handle = await openForReading(path)
   try {
-    const fileBytes = (await handle.stat()).size
+    const stat = await handle.stat()
+    if (!stat.isFile()) throw new UserError({ code: 'bad-input', what: 'this is not a file', place: { file: path }, expected: 'a safetensors file', remedy: 'Copy the whole model folder again.' })
+    const fileBytes = stat.size
     if (fileBytes < 8) throw broken(path, `the file is truncated: it has ${fileBytes} bytes, not even a header length`)
     const prefix = new Uint8Array(8)
     await readFully(handle, prefix, 0, path)
