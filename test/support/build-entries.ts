@@ -4,7 +4,7 @@ import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { projectRoot } from '../../src-main/engine/runtime/paths.ts'
 
-const entries = ['reward-worker', 'render-sandbox', 'render-sandbox-kit']
+const entries = ['reward-worker', 'render-sandbox', 'render-sandbox-environment', 'render-sandbox-kit']
 
 /** Builds the reward entries. Safe to call from several test processes at once: files appear whole. */
 export async function buildForTests(): Promise<void> {
