@@ -53,7 +53,8 @@ export class UserError extends Error {
 export function describeError(error: ErrorEnvelope): string {
   const { file, row, field } = error.place
   const where = [file, row === undefined ? undefined : `row ${row}`, field].filter((part) => part !== undefined).join(', ')
-  const parts = [where === '' ? error.what : `${where}: ${error.what}`]
+  const sentence = /[.!?]$/.test(error.what) ? error.what : `${error.what}.`
+  const parts = [where === '' ? sentence : `${where}: ${sentence}`]
   if (error.expected !== '') parts.push(`Expected ${error.expected}.`)
   if (error.remedy !== '') parts.push(error.remedy)
   return parts.join(' ')

@@ -227,6 +227,12 @@ export function concat(values: readonly Value[], axis: number): Value {
   return one(first.graph, 'Concat', values, { axis: index }, first.type, first.shape.map((dimension, at) => (at === index ? size : dimension)))
 }
 
+/** Rows of `a` followed by rows of `b`; `rows` names the new first dimension, which no product of symbols can express. */
+export function concatRows(a: Value, b: Value, rows: string): Value {
+  if (a.type !== b.type || !sameShape(a.shape.slice(1), b.shape.slice(1))) throw a.graph.error(`Concat: ${b.name} ${formatShape(b.shape)} does not fit below ${a.name} ${formatShape(a.shape)}`)
+  return one(a.graph, 'Concat', [a, b], { axis: 0 }, a.type, [rows, ...a.shape.slice(1)])
+}
+
 /** Elements `start..end` (end exclusive) along `axis`, whose size is a number. */
 export function slice(x: Value, axis: number, start: number, end: number): Value {
   const index = axisOf(x, 'Slice', axis)

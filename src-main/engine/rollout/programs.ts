@@ -1,0 +1,44 @@
+// The graph that sampling runs: prompt and single tokens alike, over a key/value cache.
+import { Graph, op } from '../graph/index.ts'
+import { cachedAttention, type RotaryInputs } from '../models/attention.ts'
+import { decoderLayer, embed, outputHead, usesRotary } from '../models/decoder.ts'
+import { declareWeights, type PolicyWeights, type WeightPlacement } from '../models/policy-weights.ts'
+
+/**
+ * ids, positions int64 [B, T]; lastIndex int32 [B] (index of each row's last valid position); total int32 [] (largest lastIndex + 1);
+ * rows int64 [R] (flat positions whose successor is wanted); caches [B, kvHeads, S, d] -> logits [R, vocabulary] and the caches.
+ */
+export function samplingProgram(policy: PolicyWeights, placement: WeightPlacement): Graph {
+  const graph = new Graph('sample')
+  const { config } = policy
+  const weights = declareWeights(graph, policy, placement)
+  const ids = graph.input('ids', 'int64', ['B', 'T'])
+  const rotary: RotaryInputs = {
+    positions: graph.input('positions', 'int64', ['B', 'T']),
+    cos: graph.input('cos', 'float32', ['P', config.rotaryDimensions / 2]),
+    sin: graph.input('sin', 'float32', ['P', config.rotaryDimensions / 2]),
+  }
+  const lastIndex = graph.input('lastIndex', 'int32', ['B'])
+  const total = graph.input('total', 'int32', [])
+  const rows = graph.input('rows', 'int64', ['R'])
+  const hidden = graph.within('model', () => {
+    let x = embed(op.reshape(ids, ['B*T']), config, weights)
+    for (let layer = 0; layer < config.layers; layer++) {
+      const attend = cachedAttention(graph, config, layer, usesRotary(config, layer) ? rotary : undefined, lastIndex, total)
+      x = graph.within(`layers.${layer}`, () => decoderLayer(x, config, weights, `model.layers.${layer}.`, attend))
+    }
+    return x
+  })
+  graph.output('logits', outputHead(op.gather(hidden, rows), config, weights))
+  return graph
+}
+
+/** Rows picked from `current` [B, ...] followed by `fresh` [F, ...]: index int64 [N] -> [N, ...]. Rearranges a cache on its device. */
+export function rearrangeProgram(policy: PolicyWeights): Graph {
+  const graph = new Graph('rearrange')
+  const { kvHeads, headSize } = policy.config
+  const current = graph.input('current', 'float32', ['B', kvHeads, 'S', headSize])
+  const fresh = graph.input('fresh', 'float32', ['F', kvHeads, 'S', headSize])
+  graph.output('arranged', op.gather(op.concatRows(current, fresh, 'A'), graph.input('index', 'int64', ['N'])))
+  return graph
+}

@@ -1,0 +1,291 @@
+// Batched sampling: prompts are prefilled once for all rollouts that share them, rows of unequal length decode side by side, a finished
+// row leaves the batch and a waiting rollout takes its place. Every rollout draws from a random stream of its own, so neither the batch
+// it is in nor the order of rows changes what it sees.
+import { UserError } from '../../contract/errors.ts'
+import { rotaryTables } from '../models/decoder.ts'
+import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
+import { sampleTokens } from '../runtime/kernels.ts'
+import type { Device, Program, Tensor } from '../runtime/ort.ts'
+import type { RandomStream } from '../runtime/random.ts'
+import { createCacheFactory, type CacheFactory, type KeyValueCache } from './cache.ts'
+import { samplingProgram } from './programs.ts'
+
+/** The law completions are drawn from. Zero for topK and minP, one for topP switch them off; temperature 0 takes the likeliest id. */
+export interface SamplingLaw {
+  readonly temperature: number
+  readonly topK: number
+  readonly topP: number
+  readonly minP: number
+}
+
+export interface GenerationRequest {
+  readonly promptIds: readonly number[]
+  /** One stream for each rollout of this prompt. */
+  readonly streams: readonly RandomStream[]
+}
+
+export interface Rollout {
+  /** Index of the request and of the rollout in it. */
+  readonly request: number
+  readonly index: number
+  /** Sampled ids, the stop id included. */
+  readonly ids: Int32Array
+  /** log-probability of each id under the law it was drawn from. */
+  readonly logprobs: Float32Array
+  /** log-probability under softmax(logits / temperature) without truncation: what the trainer compares with. */
+  readonly policyLogprobs: Float32Array
+  /** Entropy in nats of softmax(logits / temperature) at each draw. */
+  readonly entropies: Float32Array
+  readonly finish: 'stop' | 'length'
+}
+
+export interface GenerationOptions {
+  readonly law: SamplingLaw
+  readonly maxNewTokens: number
+  readonly slots: number
+  readonly stopIds: ReadonlySet<number>
+  /** Ids from here on are padding rows of the embedding: part of the softmax, never drawn. */
+  readonly sampleLimit: number
+  /** Called as each rollout finishes, so that scoring can begin. */
+  readonly onFinished?: (rollout: Rollout) => void
+  /** Called between decode steps with the number of finished and wanted rollouts; may throw to stop. */
+  readonly onStep?: (finished: number, wanted: number) => void | Promise<void>
+}
+
+/** Seconds spent in each part of decoding, for the benchmark and the metrics. */
+export interface GenerationTimes {
+  prefill: number
+  decode: number
+  sampling: number
+  total: number
+  decodeSteps: number
+  tokens: number
+}
+
+export interface Sampler {
+  generate(requests: readonly GenerationRequest[], options: GenerationOptions): Promise<Rollout[]>
+  /** Times of the last `generate`. */
+  readonly times: GenerationTimes
+  release(): Promise<void>
+}
+
+interface Row {
+  readonly request: number
+  readonly index: number
+  readonly stream: RandomStream
+  /** Tokens in the cache: prompt and all sampled ids that were fed. */
+  length: number
+  next: number
+  readonly ids: number[]
+  readonly logprobs: number[]
+  readonly policyLogprobs: number[]
+  readonly entropies: number[]
+}
+
+/** @param maxLength longest prompt plus completion; rotary tables cover it */
+export async function createSampler(device: Device, policy: PolicyWeights, maxLength: number): Promise<Sampler> {
+  const program = await device.compile(samplingProgram(policy, { embedFrozen: device.kind === 'cpu' }), {
+    resident: Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat(),
+  })
+  const caches = await createCacheFactory(device, policy)
+  const half = policy.config.rotaryDimensions / 2
+  const tables = rotaryTables(policy.config, maxLength)
+  const shared = { cos: device.tensor(tables.cos, [maxLength, half]), sin: device.tensor(tables.sin, [maxLength, half]) }
+  const times: GenerationTimes = { prefill: 0, decode: 0, sampling: 0, total: 0, decodeSteps: 0, tokens: 0 }
+  return {
+    times,
+    async generate(requests, options) {
+      checkLengths(requests, options, maxLength)
+      Object.assign(times, { prefill: 0, decode: 0, sampling: 0, total: 0, decodeSteps: 0, tokens: 0 })
+      const start = performance.now()
+      const rollouts = await decodeAll({ device, policy, program, caches, shared, times }, requests, options)
+      times.total = (performance.now() - start) / 1000
+      return rollouts
+    },
+    async release() {
+      await program.release()
+      await caches.release()
+    },
+  }
+}
+
+function checkLengths(requests: readonly GenerationRequest[], options: GenerationOptions, maxLength: number): void {
+  requests.forEach(({ promptIds }, index) => {
+    if (promptIds.length === 0) throw new UserError({ code: 'bad-input', what: 'the prompt is empty', place: { row: index + 1, field: 'prompt' }, expected: 'at least one token' })
+    if (promptIds.length + options.maxNewTokens > maxLength) {
+      throw new UserError({
+        code: 'bad-input',
+        what: `the prompt has ${promptIds.length} tokens, with ${options.maxNewTokens} new ones that is more than the ${maxLength} the context holds`,
+        place: { row: index + 1, field: 'prompt' },
+        remedy: 'Shorten the prompt or lower rollout.maxNewTokens.',
+      })
+    }
+  })
+}
+
+interface Machinery {
+  readonly device: Device
+  readonly policy: PolicyWeights
+  readonly program: Program
+  readonly caches: CacheFactory
+  readonly shared: Readonly<Record<string, Tensor>>
+  readonly times: GenerationTimes
+}
+
+async function decodeAll(machinery: Machinery, requests: readonly GenerationRequest[], options: GenerationOptions): Promise<Rollout[]> {
+  const waiting = requests.flatMap(({ streams }, request) => streams.map((stream, index) => ({ request, index, stream }))).reverse()
+  const wanted = waiting.length
+  const longest = requests.reduce((most, { promptIds }) => Math.max(most, promptIds.length), 0)
+  // Attention kernels like capacities in blocks; the cache is made once and never grows.
+  const capacity = Math.ceil((longest + options.maxNewTokens) / 16) * 16
+  const slots = Math.max(1, Math.min(options.slots, wanted))
+  const cache = await machinery.caches.create(capacity, slots, 0)
+  const finished: Rollout[] = []
+  let rows: Row[] = []
+  const finish = (row: Row, reason: 'stop' | 'length'): void => {
+    const rollout: Rollout = {
+      request: row.request,
+      index: row.index,
+      ids: Int32Array.from(row.ids),
+      logprobs: Float32Array.from(row.logprobs),
+      policyLogprobs: Float32Array.from(row.policyLogprobs),
+      entropies: Float32Array.from(row.entropies),
+      finish: reason,
+    }
+    finished.push(rollout)
+    options.onFinished?.(rollout)
+  }
+  /** Draws the next id of each row and says which rows go on. */
+  const draw = (drawn: readonly Row[], logits: Float32Array, logitRows: number): Row[] => {
+    const before = performance.now()
+    const sampled = sampleTokens({
+      logits,
+      rows: logitRows,
+      vocabulary: machinery.policy.config.vocabularySize,
+      sampleLimit: options.sampleLimit,
+      ...options.law,
+      uniform: Float64Array.from(drawn, (row) => row.stream.uniform()),
+    })
+    machinery.times.sampling += (performance.now() - before) / 1000
+    return drawn.filter((row, at) => {
+      const id = sampled.ids[at] as number
+      if (id < 0) throw new UserError({ code: 'engine', what: `the model's output is not finite after ${row.length} tokens of prompt ${row.request + 1}`, remedy: 'Its weights may be damaged, or training went too far: go back to an earlier checkpoint or lower the learning rate.' })
+      row.ids.push(id)
+      row.logprobs.push(sampled.logProbability[at] as number)
+      row.policyLogprobs.push(sampled.fullLogProbability[at] as number)
+      row.entropies.push(sampled.entropy[at] as number)
+      row.next = id
+      machinery.times.tokens++
+      if (options.stopIds.has(id)) finish(row, 'stop')
+      else if (row.ids.length >= options.maxNewTokens) finish(row, 'length')
+      else return true
+      return false
+    })
+  }
+  while (rows.length > 0 || waiting.length > 0) {
+    await options.onStep?.(finished.length, wanted)
+    const free = slots - rows.length
+    // Refilling pays when several places are free: a prefill costs about as much as a decode step.
+    if (waiting.length > 0 && (rows.length === 0 || free >= Math.max(1, slots >> 2))) {
+      const joining = Array.from({ length: Math.min(free, waiting.length) }, () => waiting.pop()!).map((entry): Row => ({
+        ...entry, length: requests[entry.request]!.promptIds.length, next: 0, ids: [], logprobs: [], policyLogprobs: [], entropies: [],
+      }))
+      rows = [...rows, ...(await prefill(machinery, requests, joining, capacity, cache, rows.length, draw))]
+      continue
+    }
+    const logits = await decodeStep(machinery, rows, cache)
+    const active = draw(rows, logits, rows.length)
+    if (active.length < rows.length) {
+      const kept = fillHoles(rows, new Set(active))
+      await cache.rearrange(kept, undefined, [])
+      rows = kept.map((row) => rows[row] as Row)
+    }
+  }
+  cache.dispose()
+  return finished.sort((a, b) => a.request - b.request || a.index - b.index)
+}
+
+/** Row order after some rows left: holes are filled by rows from the end, so that few rows move in memory. */
+function fillHoles(rows: readonly Row[], active: ReadonlySet<Row>): number[] {
+  const kept: number[] = []
+  let tail = rows.length - 1
+  for (let row = 0; row < active.size; row++) {
+    if (active.has(rows[row] as Row)) kept.push(row)
+    else {
+      while (!active.has(rows[tail] as Row)) tail--
+      kept.push(tail--)
+    }
+  }
+  return kept
+}
+
+/** Runs each distinct prompt of the joining rows once, draws every row's first id, and appends the rows that go on to the cache. */
+async function prefill(
+  machinery: Machinery,
+  requests: readonly GenerationRequest[],
+  joining: readonly Row[],
+  capacity: number,
+  cache: KeyValueCache,
+  activeRows: number,
+  draw: (rows: readonly Row[], logits: Float32Array, logitRows: number) => Row[],
+): Promise<Row[]> {
+  const { device, program, policy, times } = machinery
+  const before = performance.now()
+  const prompts = [...new Set(joining.map((row) => row.request))]
+  const lengths = prompts.map((request) => requests[request]!.promptIds.length)
+  const longest = Math.max(...lengths)
+  const ids = new BigInt64Array(prompts.length * longest)
+  prompts.forEach((request, row) => requests[request]!.promptIds.forEach((id, time) => (ids[row * longest + time] = BigInt(id))))
+  const fresh = await machinery.caches.create(capacity, prompts.length, prompts.length)
+  const outputs = await program.run(
+    {
+      ...weightFeeds(program, policy),
+      ...machinery.shared,
+      ...fresh.feeds(),
+      ids: device.tensor(ids, [prompts.length, longest]),
+      positions: device.tensor(BigInt64Array.from({ length: ids.length }, (_, index) => BigInt(index % longest)), [prompts.length, longest]),
+      lastIndex: device.tensor(Int32Array.from(lengths, (length) => length - 1), [prompts.length]),
+      total: device.tensor(Int32Array.of(longest), []),
+      rows: device.tensor(BigInt64Array.from(lengths, (length, row) => BigInt(row * longest + length - 1)), [prompts.length]),
+    },
+    fresh.targets(),
+  )
+  fresh.accept(outputs)
+  const promptLogits = await device.read(outputs['logits'] as Tensor)
+  const vocabulary = policy.config.vocabularySize
+  const logits = new Float32Array(joining.length * vocabulary)
+  joining.forEach((row, at) => {
+    const source = prompts.indexOf(row.request)
+    logits.set(promptLogits.subarray(source * vocabulary, (source + 1) * vocabulary), at * vocabulary)
+  })
+  times.prefill += (performance.now() - before) / 1000
+  const going = draw(joining, logits, joining.length)
+  await cache.rearrange(Array.from({ length: activeRows }, (_, row) => row), fresh, going.map((row) => prompts.indexOf(row.request)))
+  fresh.dispose()
+  return going
+}
+
+/** Feeds each row's last id and returns the logits of its successor, [rows, vocabulary]. */
+async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: KeyValueCache): Promise<Float32Array> {
+  const { device, program, policy, times } = machinery
+  const before = performance.now()
+  const count = rows.length
+  const outputs = await program.run(
+    {
+      ...weightFeeds(program, policy),
+      ...machinery.shared,
+      ...cache.feeds(),
+      ids: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.next)), [count, 1]),
+      positions: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.length)), [count, 1]),
+      lastIndex: device.tensor(Int32Array.from(rows, (row) => row.length), [count]),
+      total: device.tensor(Int32Array.of(rows.reduce((most, row) => Math.max(most, row.length + 1), 0)), []),
+      rows: device.tensor(BigInt64Array.from({ length: count }, (_, row) => BigInt(row)), [count]),
+    },
+    cache.targets(),
+  )
+  cache.accept(outputs)
+  for (const row of rows) row.length++
+  times.decode += (performance.now() - before) / 1000
+  times.decodeSteps++
+  return device.read(outputs['logits'] as Tensor)
+}
