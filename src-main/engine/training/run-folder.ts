@@ -1,7 +1,7 @@
 // A run is a folder: this is the engine's side of it. Everything written is either appended whole or put in place by a rename, so a
 // process killed at any moment and a disk that fills up harm nothing that was there before.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -267,15 +267,35 @@ function stepOf(line: string): number {
   }
 }
 
+/** Moved aside before it is read, so that a command written meanwhile is not lost. */
 function takeCommand(path: string): EngineCommand | undefined {
   if (!existsSync(path)) return undefined
+  const taken = `${path}.taken`
   try {
-    const parsed = engineCommandSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
-    removeNow(path)
+    renameSync(path, taken)
+    const text = readFileSync(taken, 'utf8')
+    rmSync(taken, { force: true })
+    const parsed = engineCommandSchema.safeParse(JSON.parse(text))
     return parsed.success ? parsed.data : undefined
   } catch {
-    // Not JSON: nothing this engine could obey, and nothing it should read for ever.
-    removeNow(path)
+    // Taken away again, or not JSON: nothing this engine could obey.
     return undefined
+  }
+}
+
+async function namesOf(directory: string): Promise<string[]> {
+  try {
+    return await namesIn(directory)
+  } catch (error) {
+    throw asStorageError(error, directory)
+  }
+}
+
+async function readOrNothing(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (fileErrorCode(error) === 'ENOENT') return ''
+    throw error
   }
 }
