@@ -9,6 +9,8 @@ import { projectRoot } from '../../../src-main/engine/runtime/paths.ts'
 
 export const MODEL_FIXTURES = ['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied'] as const
 
+export const TOKENIZER_FIXTURES = ['qwen2', 'llama3', 'smollm', 'llama2', 'llama2-normalized', 'mistral'] as const
+
 /** A file or folder under test/parity/fixtures (made by test/parity/make-fixtures.py). */
 export function fixture(...parts: string[]): string {
   return join(projectRoot(), 'test', 'parity', 'fixtures', ...parts)
