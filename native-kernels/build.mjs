@@ -138,6 +138,8 @@ export function build({ force = false } = {}) {
     renameSync(join(workFolder, 'stamp.json'), stampPath)
     return { status: 'built', message: `native kernels: built with ${compiler.version} for ${target === '' ? 'this processor' : target}` }
   } catch (error) {
+    // Windows does not replace a file that another process has loaded; if that process built the same, nothing is lost.
+    if (upToDate(wanted)) return { status: 'current', message: 'native kernels: up to date' }
     return { status: 'failed', message: `native kernels: cannot write ${buildFolder}: ${error instanceof Error ? error.message : String(error)}` }
   } finally {
     rmSync(workFolder, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 // One row is one block of work. The exponentials are taken in small pieces that stay in the first-level cache, their sums are kept a
 // piece each, and the sampled id is then looked for in one piece only; nothing of the size of the vocabulary is written or sorted.
-// With top-k or top-p a histogram over x finds how deep the kept head reaches, and only that head is gathered and sorted.
+// With top-k or top-p a histogram over x tells in which bin the kept head ends, and only that bin is sorted.
 #include "sampling.hpp"
 
 #include <algorithm>
@@ -25,13 +25,22 @@ struct Candidate {
   std::int32_t id;
 };
 
+// The last kept id in the order of falling logit and, among equals, rising id.
+struct Cut {
+  float logit = -std::numeric_limits<float>::infinity();
+  std::int32_t id = std::numeric_limits<std::int32_t>::max();
+
+  bool keeps(float otherLogit, std::int32_t otherId) const { return otherLogit > logit || (otherLogit == logit && otherId <= id); }
+};
+
 // Scratch memory of a thread, kept between rows.
 struct Scratch {
   double x[kPiece];
   double weight[kPiece];
+  std::int32_t bin[kPiece];
   std::vector<double> pieceSums;
-  std::vector<std::uint32_t> binCounts;
-  std::vector<double> binWeights;
+  std::size_t binCounts[kBins];
+  double binWeights[kBins];
   std::vector<Candidate> candidates;
 };
 
@@ -67,7 +76,24 @@ void weigh(const float* logits, std::size_t count, double maximum, double invers
   }
 }
 
-Mass massOf(const float* logits, std::size_t count, double inverseTemperature, Scratch& scratch, bool keepPieces) {
+// The bin of x; -infinity and NaN belong to the last one.
+inline std::int32_t binOf(double x) {
+  const double bin = -x * kBinsPerNat;
+  return static_cast<std::int32_t>(bin < kBins - 1 ? bin : kBins - 1);
+}
+
+// Adds the piece in scratch.x and scratch.weight to the histogram.
+void countBins(std::size_t count, Scratch& scratch) {
+  for (std::size_t i = 0; i < count; ++i) scratch.bin[i] = binOf(scratch.x[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    scratch.binCounts[scratch.bin[i]] += 1;
+    scratch.binWeights[scratch.bin[i]] += scratch.weight[i];
+  }
+}
+
+enum class Keep { nothing, pieces, piecesAndBins };
+
+Mass massOf(const float* logits, std::size_t count, double inverseTemperature, Scratch& scratch, Keep keep) {
   Mass mass;
   mass.maximum = maximumOf(logits, count);
   if (!std::isfinite(mass.maximum)) {
@@ -81,7 +107,8 @@ Mass massOf(const float* logits, std::size_t count, double inverseTemperature, S
     const double weight = laneSum(length, [&scratch](std::size_t i) { return scratch.weight[i]; });
     mass.weight += weight;
     mass.weightedX += laneSum(length, [&scratch](std::size_t i) { return scratch.weight[i] * (scratch.x[i] < kExpFloor ? 0 : scratch.x[i]); });
-    if (keepPieces) scratch.pieceSums.push_back(weight);
+    if (keep != Keep::nothing) scratch.pieceSums.push_back(weight);
+    if (keep == Keep::piecesAndBins) countBins(length, scratch);
   }
   return mass;
 }
@@ -110,88 +137,83 @@ std::int32_t walkPieces(const float* logits, std::size_t count, const Mass& mass
   return last;  // rounding may leave `cumulative` a hair below the piece's sum: then its last id
 }
 
-std::size_t binOf(double x) {
-  const double bin = -x * kBinsPerNat;
-  return bin < kBins - 1 ? static_cast<std::size_t>(bin) : kBins - 1;
+// Calls visit(id, x) for every id with x >= lowest and logit >= leastLogit, by rising id; stretches without one are passed over quickly.
+template <typename Visit>
+void visitHead(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, double lowest, float leastLogit, Visit visit) {
+  // The same bound as a logit, a little too low because it is rounded; x itself decides.
+  const double bound = mass.maximum + lowest / inverseTemperature;
+  const float least = std::max(leastLogit, static_cast<float>(bound - 1e-6 * (std::fabs(bound) + std::fabs(mass.maximum))));
+  const auto one = [&](std::size_t i) {
+    const double x = (static_cast<double>(logits[i]) - mass.maximum) * inverseTemperature;
+    if (logits[i] >= least && x >= lowest) visit(static_cast<std::int32_t>(i), x);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    int any = 0;
+    for (std::size_t j = 0; j < kLanes; ++j) any |= logits[i + j] >= least;
+    for (std::size_t j = 0; any != 0 && j < kLanes; ++j) one(i + j);
+  }
+  for (; i < count; ++i) one(i);
 }
 
-// How many bins, from the likeliest on, hold at least `topK` ids or (topK = 0) at least `topP` of the weight.
-std::size_t headBins(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, std::size_t topK, double topP, Scratch& scratch) {
-  scratch.binCounts.assign(kBins, 0);
-  scratch.binWeights.assign(kBins, 0.0);
-  for (std::size_t start = 0; start < count; start += kPiece) {
-    const std::size_t length = std::min(kPiece, count - start);
-    weigh(logits + start, length, mass.maximum, inverseTemperature, scratch);
-    for (std::size_t i = 0; i < length; ++i) {
-      if (scratch.weight[i] == 0) continue;
-      const std::size_t bin = binOf(scratch.x[i]);
-      scratch.binCounts[bin] += 1;
-      scratch.binWeights[bin] += scratch.weight[i];
-    }
-  }
-  std::size_t ids = 0;
-  double weight = 0;
-  for (std::size_t bin = 0; bin < kBins; ++bin) {
-    ids += scratch.binCounts[bin];
-    weight += scratch.binWeights[bin];
-    if (topK > 0 ? ids >= topK : weight >= topP * mass.weight) return bin + 1;
-  }
-  return kBins;
-}
-
-// Gathers the candidates with x >= lowest (and in the head bins), by rising id.
-void gather(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, std::size_t bins, double lowest, Scratch& scratch) {
-  scratch.candidates.clear();
-  for (std::size_t start = 0; start < count; start += kPiece) {
-    const std::size_t length = std::min(kPiece, count - start);
-    weigh(logits + start, length, mass.maximum, inverseTemperature, scratch);
-    for (std::size_t i = 0; i < length; ++i) {
-      if (scratch.weight[i] == 0 || scratch.x[i] < lowest || binOf(scratch.x[i]) >= bins) continue;
-      scratch.candidates.push_back({scratch.weight[i], logits[start + i], static_cast<std::int32_t>(start + i)});
-    }
-  }
-}
-
-// Leaves the head that top-k and top-p keep, by rising id.
-void keepHead(std::vector<Candidate>& candidates, std::size_t topK, double topP, double total) {
+// The ids of one bin that a cut keeps, by falling logit and rising id.
+void sortBin(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, std::size_t bin, const Cut& cut, Scratch& scratch) {
+  auto& candidates = scratch.candidates;
+  candidates.clear();
+  const double low = bin + 1 < kBins ? -static_cast<double>(bin + 1) / kBinsPerNat : kExpFloor;
+  visitHead(logits, count, mass, inverseTemperature, low, cut.logit, [&](std::int32_t id, double x) {
+    if (static_cast<std::size_t>(binOf(x)) == bin && cut.keeps(logits[id], id)) candidates.push_back({expNonPositive(x), logits[id], id});
+  });
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; });
-  if (topK > 0 && candidates.size() > topK) candidates.resize(topK);
-  if (topP < 1) {
-    double whole = total;
-    if (topK > 0) {
-      whole = 0;
-      for (const auto& candidate : candidates) whole += candidate.weight;
+}
+
+// Where top-k and then top-p end.
+Cut findCut(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, std::size_t topK, double topP, Scratch& scratch) {
+  Cut cut;
+  double whole = mass.weight;
+  if (topK > 0) {
+    std::size_t bin = 0;
+    std::size_t before = 0;
+    double weight = 0;
+    for (; bin + 1 < kBins && before + scratch.binCounts[bin] < topK; ++bin) {
+      before += scratch.binCounts[bin];
+      weight += scratch.binWeights[bin];
     }
-    double cumulative = 0;
-    std::size_t length = 0;
-    while (length < candidates.size()) {
-      cumulative += candidates[length++].weight;
-      if (cumulative >= topP * whole * kTopPSlack) break;
-    }
-    candidates.resize(length);
+    sortBin(logits, count, mass, inverseTemperature, bin, cut, scratch);
+    const std::size_t taken = std::min(topK - before, scratch.candidates.size());
+    for (std::size_t i = 0; i < taken; ++i) weight += scratch.candidates[i].weight;
+    if (taken > 0) cut = {scratch.candidates[taken - 1].logit, scratch.candidates[taken - 1].id};
+    whole = weight;
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+  if (topP < 1) {
+    const double target = topP * whole * kTopPSlack;
+    std::size_t bin = 0;
+    double before = 0;
+    for (; bin + 1 < kBins && before + scratch.binWeights[bin] < target; ++bin) before += scratch.binWeights[bin];
+    sortBin(logits, count, mass, inverseTemperature, bin, cut, scratch);
+    for (const auto& candidate : scratch.candidates) {
+      cut = {candidate.logit, candidate.id};
+      before += candidate.weight;
+      if (before >= target) break;
+    }
+  }
+  return cut;
 }
 
 Choice chooseTruncated(const float* logits, std::size_t count, const Mass& mass, double inverseTemperature, std::size_t topK, double topP, double minP, double uniform,
                        Scratch& scratch) {
-  const double lowest = minP > 0 ? std::log(minP) : -std::numeric_limits<double>::infinity();
-  if (topK > 0 || topP < 1) {
-    const std::size_t bins = headBins(logits, count, mass, inverseTemperature, topK, topP, scratch);
-    gather(logits, count, mass, inverseTemperature, bins, -std::numeric_limits<double>::infinity(), scratch);
-    keepHead(scratch.candidates, topK, topP, mass.weight);
-  } else {
-    gather(logits, count, mass, inverseTemperature, kBins, lowest, scratch);
-  }
-  auto& candidates = scratch.candidates;
-  if (minP > 0) {
-    const auto below = [&](const Candidate& candidate) { return (static_cast<double>(candidate.logit) - mass.maximum) * inverseTemperature < lowest; };
-    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), below), candidates.end());
-  }
+  const Cut cut = topK > 0 || topP < 1 ? findCut(logits, count, mass, inverseTemperature, topK, topP, scratch) : Cut{};
+  const double lowest = minP > 0 ? std::max(std::log(minP), kExpFloor) : kExpFloor;
+  auto& kept = scratch.candidates;
+  kept.clear();
   Choice choice;
-  for (const auto& candidate : candidates) choice.weight += candidate.weight;
+  visitHead(logits, count, mass, inverseTemperature, lowest, cut.logit, [&](std::int32_t id, double x) {
+    if (!cut.keeps(logits[id], id)) return;
+    kept.push_back({expNonPositive(x), logits[id], id});
+    choice.weight += kept.back().weight;
+  });
   double cumulative = 0;
-  for (const auto& candidate : candidates) {
+  for (const auto& candidate : kept) {
     choice.id = candidate.id;
     cumulative += candidate.weight;
     if (cumulative > uniform * choice.weight) break;
@@ -207,23 +229,26 @@ void sampleRow(const SamplingBatch& batch, std::size_t row, const SamplingResult
   result.ids[row] = -1;
   result.logProbability[row] = result.fullLogProbability[row] = result.entropy[row] = std::numeric_limits<float>::quiet_NaN();
 
+  const auto topK = static_cast<std::size_t>(batch.topK[row]) < limit ? static_cast<std::size_t>(batch.topK[row]) : 0;
+  const bool sorted = !greedy && (topK > 0 || batch.topP[row] < 1);
   scratch.pieceSums.clear();
-  const Mass inside = massOf(logits, limit, inverseTemperature, scratch, true);
-  const Mass outside = massOf(logits + limit, batch.vocabulary - limit, inverseTemperature, scratch, false);
+  if (sorted) {
+    std::fill(scratch.binCounts, scratch.binCounts + kBins, std::size_t{0});
+    std::fill(scratch.binWeights, scratch.binWeights + kBins, 0.0);
+  }
+  const Mass inside = massOf(logits, limit, inverseTemperature, scratch, sorted ? Keep::piecesAndBins : Keep::pieces);
+  const Mass outside = massOf(logits + limit, batch.vocabulary - limit, inverseTemperature, scratch, Keep::nothing);
   // NaN makes a sum NaN, +infinity makes its maximum infinite, and without a finite logit inside there is nothing to sample.
   if (!std::isfinite(inside.maximum) || !std::isfinite(inside.weight) || !std::isfinite(outside.weight) || outside.maximum == std::numeric_limits<double>::infinity()) return;
 
   Choice choice;
   if (greedy) {
     choice.id = static_cast<std::int32_t>(std::find(logits, logits + limit, static_cast<float>(inside.maximum)) - logits);
+  } else if (!sorted && batch.minP[row] <= 0) {
+    choice.id = walkPieces(logits, limit, inside, inverseTemperature, batch.uniform[row], scratch);
+    choice.weight = inside.weight;
   } else {
-    const auto topK = static_cast<std::size_t>(batch.topK[row]) < limit ? static_cast<std::size_t>(batch.topK[row]) : 0;
-    if (topK == 0 && batch.topP[row] >= 1 && batch.minP[row] <= 0) {
-      choice.id = walkPieces(logits, limit, inside, inverseTemperature, batch.uniform[row], scratch);
-      choice.weight = inside.weight;
-    } else {
-      choice = chooseTruncated(logits, limit, inside, inverseTemperature, topK, batch.topP[row], batch.minP[row], batch.uniform[row], scratch);
-    }
+    choice = chooseTruncated(logits, limit, inside, inverseTemperature, topK, batch.topP[row], batch.minP[row], batch.uniform[row], scratch);
   }
 
   // The whole softmax, relative to the larger of the two maxima.

@@ -11,8 +11,9 @@ export type ImportanceCorrection =
   | { readonly kind: 'truncated'; readonly cap: number }
   | { readonly kind: 'masked'; readonly low: number; readonly high: number }
 
-export const truncatedCorrection: ImportanceCorrection = { kind: 'truncated', cap: 2 }
-export const maskedCorrection: ImportanceCorrection = { kind: 'masked', low: 0.5, high: 5 }
+/** The usual values of the sources. */
+export const truncatedCorrection = { kind: 'truncated', cap: 2 } as const satisfies ImportanceCorrection
+export const maskedCorrection = { kind: 'masked', low: 0.5, high: 5 } as const satisfies ImportanceCorrection
 
 export interface ImportanceWeights {
   /** [T] */

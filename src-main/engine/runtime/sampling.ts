@@ -19,7 +19,7 @@ export interface SamplingBatch {
    * and `entropy` describe, which is the law a trainer differentiates; `logProbability` is renormalised without them.
    */
   readonly sampleLimit: number
-  /** [B] above 0; or 0: the largest logit is taken (of equals the smallest id), and the softmax is the one at temperature 1. */
+  /** [B] at least 1e-6; or 0: the largest logit is taken (of equals the smallest id), and the softmax is the one at temperature 1. */
   readonly temperature: Float64Array
   /** [B] 0: off */
   readonly topK: Int32Array
@@ -44,14 +44,21 @@ export interface SamplingResult {
 }
 
 const lowestX = -700 // below it exp() counts as 0
+const pieceLength = 1024
 const bins = 1024
 const binsPerNat = 32
 const topPSlack = 1 - 1e-9
 
-/** Candidates of a row: parallel lists, by rising id. */
-interface Candidates {
-  ids: number[]
-  weights: number[]
+/** The last kept id in the order of falling logit and, among equals, rising id. */
+interface Cut {
+  readonly logit: number
+  readonly id: number
+}
+
+/** Ids and their exp(x), by rising id. */
+interface Candidate {
+  readonly id: number
+  readonly weight: number
 }
 
 interface Mass {
@@ -60,6 +67,8 @@ interface Mass {
   readonly weight: number
   /** Sum of exp(x) * x. */
   readonly weightedX: number
+  /** Sum of exp(x) over each piece of 1,024 ids. */
+  readonly pieces: number[]
 }
 
 /** Samples every row. Lengths are trusted here; `sampleTokens` in kernels.ts checks them. */
@@ -108,39 +117,66 @@ function sampleRow(batch: SamplingBatch, row: number, result: SamplingResult): v
 function massOf(logits: Float32Array, inverse: number): Mass {
   let maximum = -Infinity
   for (let i = 0; i < logits.length; i++) if (logits[i]! > maximum) maximum = logits[i]!
-  if (!Number.isFinite(maximum)) return { maximum, weight: logits.some(Number.isNaN) ? Number.NaN : 0, weightedX: 0 }
+  if (!Number.isFinite(maximum)) return { maximum, weight: logits.some(Number.isNaN) ? Number.NaN : 0, weightedX: 0, pieces: [] }
   let weight = 0
   let weightedX = 0
-  for (let i = 0; i < logits.length; i++) {
-    const x = (logits[i]! - maximum) * inverse
-    if (x < lowestX) continue
-    const e = Math.exp(x)
-    weight += e
-    weightedX += e * x
+  const pieces: number[] = []
+  for (let start = 0; start < logits.length; start += pieceLength) {
+    let piece = 0
+    for (let i = start; i < Math.min(start + pieceLength, logits.length); i++) {
+      const x = (logits[i]! - maximum) * inverse
+      if (x < lowestX) continue
+      const e = Math.exp(x)
+      piece += e
+      weightedX += e * x
+    }
+    weight += piece
+    pieces.push(piece)
   }
-  return { maximum, weight, weightedX }
+  return { maximum, weight, weightedX, pieces }
 }
 
-function choose(logits: Float32Array, mass: Mass, inverse: number, law: { topK: number; topP: number; minP: number }, uniform: number): { id: number; lawWeight: number } {
-  if (law.topK === 0 && law.topP >= 1 && law.minP <= 0) return walk(mass.weight, uniform, logits.length, (i) => i, (i) => weightOf(logits[i]!, mass, inverse))
-  const kept = truncate(logits, mass, inverse, law)
-  const lawWeight = kept.weights.reduce((total, weight) => total + weight, 0)
-  return walk(lawWeight, uniform, kept.ids.length, (i) => kept.ids[i]!, (i) => kept.weights[i]!)
+interface Law {
+  readonly topK: number
+  readonly topP: number
+  readonly minP: number
 }
 
-/** The first entry at which the cumulative weight exceeds uniform * total; by rounding short of it, the last entry with a weight. */
-function walk(total: number, uniform: number, length: number, idAt: (i: number) => number, weightAt: (i: number) => number): { id: number; lawWeight: number } {
-  const target = uniform * total
+function choose(logits: Float32Array, mass: Mass, inverse: number, law: Law, uniform: number): { id: number; lawWeight: number } {
+  if (law.topK === 0 && law.topP >= 1 && law.minP <= 0) return { id: walkPieces(logits, mass, inverse, uniform * mass.weight), lawWeight: mass.weight }
+  const kept = keptBy(logits, mass, inverse, law)
+  const lawWeight = kept.reduce((total, { weight }) => total + weight, 0)
+  return { id: walk(kept, uniform * lawWeight), lawWeight }
+}
+
+/** The first id at which the cumulative weight exceeds `target`; by rounding short of it, the last one. */
+function walk(candidates: readonly Candidate[], target: number): number {
   let cumulative = 0
-  let id = -1
-  for (let i = 0; i < length; i++) {
-    const weight = weightAt(i)
-    if (weight === 0) continue
-    id = idAt(i)
+  let last = -1
+  for (const { id, weight } of candidates) {
+    last = id
     cumulative += weight
     if (cumulative > target) break
   }
-  return { id, lawWeight: total }
+  return last
+}
+
+/** The same over all ids: the sums of the pieces tell in which one to look. */
+function walkPieces(logits: Float32Array, mass: Mass, inverse: number, target: number): number {
+  let cumulative = 0
+  let piece = mass.pieces.findIndex((weight) => (cumulative += weight) > target)
+  if (piece < 0) piece = mass.pieces.findLastIndex((weight) => weight > 0)
+  cumulative = mass.pieces.slice(0, piece).reduce((total, weight) => total + weight, 0)
+  const start = piece * pieceLength
+  let last = -1
+  for (let id = start; id < Math.min(start + pieceLength, logits.length); id++) {
+    const weight = weightOf(logits[id]!, mass, inverse)
+    if (weight === 0) continue
+    last = id
+    cumulative += weight
+    if (cumulative > target) break
+  }
+  return last
 }
 
 function weightOf(logit: number, mass: Mass, inverse: number): number {
@@ -149,58 +185,84 @@ function weightOf(logit: number, mass: Mass, inverse: number): number {
 }
 
 /** The ids that top-k, top-p and min-p leave, by rising id. */
-function truncate(logits: Float32Array, mass: Mass, inverse: number, { topK, topP, minP }: { topK: number; topP: number; minP: number }): Candidates {
-  const lowest = minP > 0 ? Math.max(Math.log(minP), lowestX) : lowestX
-  const sorted = topK > 0 || topP < 1
-  // A vocabulary is large and a kept head is small: a histogram over x tells how deep to look, and only that much is sorted.
-  const depth = sorted ? headBins(logits, mass, inverse, topK, topP) : bins
-  let order: number[] = []
-  for (let i = 0; i < logits.length; i++) {
-    const x = (logits[i]! - mass.maximum) * inverse
-    if (x >= (sorted ? lowestX : lowest) && binOf(x) < depth) order.push(i)
+function keptBy(logits: Float32Array, mass: Mass, inverse: number, law: Law): Candidate[] {
+  const cut = findCut(logits, mass, inverse, law)
+  const lowest = law.minP > 0 ? Math.max(Math.log(law.minP), lowestX) : lowestX
+  const kept: Candidate[] = []
+  for (let id = 0; id < logits.length; id++) {
+    const x = (logits[id]! - mass.maximum) * inverse
+    if (x >= lowest && keeps(cut, logits[id]!, id)) kept.push({ id, weight: Math.exp(x) })
   }
-  if (sorted) {
-    order.sort((a, b) => logits[b]! - logits[a]! || a - b)
-    if (topK > 0) order = order.slice(0, topK)
-    if (topP < 1) order = order.slice(0, nucleus(order, (i) => weightOf(logits[i]!, mass, inverse), topP, topK > 0 ? undefined : mass.weight))
-    order = order.filter((i) => (logits[i]! - mass.maximum) * inverse >= lowest).sort((a, b) => a - b)
-  }
-  return { ids: order, weights: order.map((i) => weightOf(logits[i]!, mass, inverse)) }
+  return kept
 }
 
-/** Length of the shortest head of `order` that holds `topP` of `total` (left out: of the whole of `order`). */
-function nucleus(order: readonly number[], weightAt: (i: number) => number, topP: number, total: number | undefined): number {
-  const whole = total ?? order.reduce((sum, i) => sum + weightAt(i), 0)
-  let cumulative = 0
-  let length = 0
-  while (length < order.length) {
-    cumulative += weightAt(order[length++]!)
-    if (cumulative >= topP * whole * topPSlack) break
+function keeps(cut: Cut, logit: number, id: number): boolean {
+  return logit > cut.logit || (logit === cut.logit && id <= cut.id)
+}
+
+/** Where top-k and then top-p end. A histogram over x tells in which bin that is, and only that bin is sorted. */
+function findCut(logits: Float32Array, mass: Mass, inverse: number, { topK, topP }: Law): Cut {
+  let cut: Cut = { logit: -Infinity, id: Infinity }
+  if (topK === 0 && topP >= 1) return cut
+  const { counts, weights } = histogram(logits, mass, inverse)
+  const idsOf = (bin: number): number[] => sortedBin(logits, mass, inverse, bin, cut)
+  let whole = mass.weight
+  if (topK > 0) {
+    const { bin, before } = binReaching(counts, topK)
+    const taken = idsOf(bin).slice(0, topK - before)
+    whole = sumOf(weights.subarray(0, bin)) + taken.reduce((total, id) => total + weightOf(logits[id]!, mass, inverse), 0)
+    const last = taken.at(-1)
+    if (last !== undefined) cut = { logit: logits[last]!, id: last }
   }
-  return length
+  if (topP < 1) {
+    const target = topP * whole * topPSlack
+    const { bin, before } = binReaching(weights, target)
+    let cumulative = before
+    for (const id of idsOf(bin)) {
+      cut = { logit: logits[id]!, id }
+      cumulative += weightOf(logits[id]!, mass, inverse)
+      if (cumulative >= target) break
+    }
+  }
+  return cut
 }
 
 function binOf(x: number): number {
   return Math.min(Math.floor(-x * binsPerNat), bins - 1)
 }
 
-/** How many bins, from the likeliest on, hold at least `topK` ids or (topK = 0) at least `topP` of the weight. */
-function headBins(logits: Float32Array, mass: Mass, inverse: number, topK: number, topP: number): number {
-  const counts = new Uint32Array(bins)
+/** How many ids and how much weight lie in each bin of x. */
+function histogram(logits: Float32Array, mass: Mass, inverse: number): { counts: Float64Array; weights: Float64Array } {
+  const counts = new Float64Array(bins)
   const weights = new Float64Array(bins)
-  for (let i = 0; i < logits.length; i++) {
-    const x = (logits[i]! - mass.maximum) * inverse
+  for (let id = 0; id < logits.length; id++) {
+    const x = (logits[id]! - mass.maximum) * inverse
     if (x < lowestX) continue
     const bin = binOf(x)
     counts[bin]! += 1
     weights[bin]! += Math.exp(x)
   }
-  let ids = 0
-  let weight = 0
-  for (let bin = 0; bin < bins; bin++) {
-    ids += counts[bin]!
-    weight += weights[bin]!
-    if (topK > 0 ? ids >= topK : weight >= topP * mass.weight) return bin + 1
+  return { counts, weights }
+}
+
+/** The bin at which the sum from the likeliest on reaches `target` (the last one where none does), and the sum before it. */
+function binReaching(values: Float64Array, target: number): { bin: number; before: number } {
+  let before = 0
+  let bin = 0
+  while (bin + 1 < bins && before + values[bin]! < target) before += values[bin++]!
+  return { bin, before }
+}
+
+/** The ids of one bin that a cut keeps, by falling logit and rising id. */
+function sortedBin(logits: Float32Array, mass: Mass, inverse: number, bin: number, cut: Cut): number[] {
+  const ids: number[] = []
+  for (let id = 0; id < logits.length; id++) {
+    const x = (logits[id]! - mass.maximum) * inverse
+    if (x >= lowestX && binOf(x) === bin && keeps(cut, logits[id]!, id)) ids.push(id)
   }
-  return bins
+  return ids.sort((a, b) => logits[b]! - logits[a]! || a - b)
+}
+
+function sumOf(values: Float64Array): number {
+  return values.reduce((total, value) => total + value, 0)
 }
