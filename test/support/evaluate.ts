@@ -1,4 +1,4 @@
-// Runs a graph once on the CPU with plain arrays.
+// Runs a graph once with plain arrays.
 import { createDevice, type Device, type HostArray } from '../../src-main/engine/runtime/ort.ts'
 import type { Graph } from '../../src-main/engine/graph/index.ts'
 
@@ -10,8 +10,9 @@ export function cpu(): Promise<Device> {
   return (shared ??= createDevice('cpu', { threads: 1 }))
 }
 
-export async function evaluate(graph: Graph, feeds: Readonly<Record<string, Feed>>): Promise<Record<string, { data: Float32Array; dims: readonly number[] }>> {
-  const device = await cpu()
+/** Runs the graph once; on the CPU unless another device is given. */
+export async function evaluate(graph: Graph, feeds: Readonly<Record<string, Feed>>, on?: Device): Promise<Record<string, { data: Float32Array; dims: readonly number[] }>> {
+  const device = on ?? (await cpu())
   const program = await device.compile(graph)
   const tensors = Object.fromEntries(program.inputNames.map((name) => {
     const feed = feeds[name]

@@ -4,7 +4,7 @@ import type { ElementType, Graph, GraphNode, InitializerData, Value } from './gr
 import { encodeModel } from './onnx-schema.ts'
 import type { Dimension } from './shape.ts'
 
-/** Devices differ in their kernels: FusedMatMul exists on the CPU only. */
+/** Devices differ in their kernels: FusedMatMul exists on the CPU only, and the second output of RMSNorm is of use there only. */
 export type GraphTarget = 'cpu' | 'webgpu'
 
 const elementTypes: Readonly<Record<ElementType, number>> = { float32: 1, int32: 6, int64: 7, bool: 9 }
@@ -94,7 +94,7 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
     case 'MatMul':
       return lowerMatMul(node as GraphNode<'MatMul'>, target, emission)
     case 'RmsNormalization':
-      return lowerRms(node as GraphNode<'RmsNormalization'>, emission)
+      return lowerRms(node as GraphNode<'RmsNormalization'>, target, emission)
     case 'Rotary': {
       const { heads, headSize, rotaryDimensions } = (node as GraphNode<'Rotary'>).attributes
       const partial = rotaryDimensions === headSize ? 0 : rotaryDimensions
@@ -187,13 +187,27 @@ function lowerMatMul(node: GraphNode<'MatMul'>, target: GraphTarget, emission: E
   }
 }
 
-function lowerRms(node: GraphNode<'RmsNormalization'>, emission: Emission): void {
+/** The second output is 1/rms on the CPU, but the mean of x on WebGPU (onnxruntime 1.30), where it is therefore computed beside. */
+function lowerRms(node: GraphNode<'RmsNormalization'>, target: GraphTarget, emission: Emission): void {
+  const { epsilon } = node.attributes
+  const inputs = node.inputs.map((input) => (input as Value).name)
+  const [y, inverseRms] = node.outputs.map((output) => output.name) as [string, string]
   emission.nodes.push({
     type: 'SimplifiedLayerNormalization',
-    inputs: node.inputs.map((input) => (input as Value).name),
-    outputs: node.outputs.map((output) => output.name),
-    attributes: { axis: { int: -1 }, epsilon: { float: node.attributes.epsilon }, stash_type: { int: 1 } },
+    inputs,
+    outputs: target === 'cpu' ? [y, inverseRms] : [y],
+    attributes: { axis: { int: -1 }, epsilon: { float: epsilon }, stash_type: { int: 1 } },
   })
+  if (target === 'cpu') return
+  const x = inputs[0] as string
+  const part = (name: string): string => `${inverseRms}/${name}`
+  emission.nodes.push(
+    { type: 'Mul', inputs: [x, x], outputs: [part('square')] },
+    { type: 'ReduceMean', inputs: [part('square'), emission.ints([-1])], outputs: [part('mean')], attributes: { keepdims: { int: 1 } } },
+    { type: 'Add', inputs: [part('mean'), emission.scalar(epsilon)], outputs: [part('shifted')] },
+    { type: 'Sqrt', inputs: [part('shifted')], outputs: [part('rms')] },
+    { type: 'Reciprocal', inputs: [part('rms')], outputs: [inverseRms] },
+  )
 }
 
 function nodeProto(node: OnnxNode): Record<string, unknown> {

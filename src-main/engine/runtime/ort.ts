@@ -108,42 +108,53 @@ export async function createDevice(kind: DeviceKind, options: DeviceOptions = {}
     compile: (graph, { resident = [] } = {}) => compile(kind, threads, graph, resident.filter((name) => graph.outputs.some((output) => output.name === name))),
     tensor: wrap,
     async upload(data, dims) {
-      if (movers === undefined) return wrap(data, dims)
-      const flat = await movers.up.run({ x: wrap(data, [data.length]) })
-      return reshaped(flat['y'] as Tensor, dims)
+      return movers === undefined ? wrap(data, dims) : movers.up(wrap(data, dims))
     },
     async read(tensor) {
       if (tensor.location === 'cpu') return tensor.data as Float32Array
       if (movers === undefined) throw new Error('a device tensor reached the CPU device')
-      const size = tensor.dims.reduce((product, dim) => product * dim, 1)
-      const flat = await movers.down.run({ x: reshaped(tensor, [size]) })
-      return (flat['y'] as Tensor).data as Float32Array
+      return (await movers.down(tensor)).data as Float32Array
     },
-    async dispose() {
-      await movers?.up.release()
-      await movers?.down.release()
-    },
+    dispose: async () => movers?.release(),
   }
 }
 
-/** getData() on a device tensor aborts the process (onnxruntime-node 1.30.0), so data moves through two identity programs. */
-async function createMovers(threads: number): Promise<{ up: Program; down: Program }> {
-  const build = (name: string): Graph => {
-    const graph = new Graph(name)
-    // An addition of zero: a bare Identity may be folded away together with the copy it stands for.
-    graph.output('y', op.add(graph.input('x', 'float32', ['N']), 0))
-    return graph
-  }
-  const up = await compile('webgpu', threads, build('upload'), ['y'])
-  const down = await compile('webgpu', threads, build('download'), [])
-  const probe = await down.run({ x: (await up.run({ x: wrap(Float32Array.of(1, 2), [2]) }))['y'] as Tensor })
-  if ((probe['y'] as Tensor).data[1] !== 2) throw new UserError({ code: 'device', what: 'the webgpu device returned a wrong number in its first test', remedy: 'Choose --device cpu.' })
-  return { up, down }
+interface Movers {
+  up(tensor: Tensor): Promise<Tensor>
+  down(tensor: Tensor): Promise<Tensor>
+  release(): Promise<void>
 }
 
-/** The same device buffer under another shape. */
-function reshaped(tensor: Tensor, dims: readonly number[]): Tensor {
-  return tensor.reshape(dims)
+/**
+ * getData() on a device tensor aborts the process (onnxruntime-node 1.30.0), so data moves through programs that copy: one for each
+ * direction and rank, as a device tensor cannot be reshaped from outside either.
+ */
+async function createMovers(threads: number): Promise<Movers> {
+  const programs = new Map<string, Promise<Program>>()
+  const move = async (tensor: Tensor, resident: readonly string[]): Promise<Tensor> => {
+    const rank = tensor.dims.length
+    const name = `${resident.length > 0 ? 'upload' : 'download'}_${rank}`
+    let program = programs.get(name)
+    if (program === undefined) {
+      const graph = new Graph(name)
+      // A product with one: a bare Identity may be folded away together with the copy it stands for.
+      graph.output('y', op.mul(graph.input('x', 'float32', Array.from({ length: rank }, (_, axis) => `N${axis}`)), 1))
+      program = compile('webgpu', threads, graph, resident)
+      programs.set(name, program)
+    }
+    return (await (await program).run({ x: tensor }))['y'] as Tensor
+  }
+  const movers: Movers = {
+    up: (tensor) => move(tensor, ['y']),
+    down: (tensor) => move(tensor, []),
+    async release() {
+      for (const program of programs.values()) await (await program).release()
+    },
+  }
+  const probe = await movers.up(wrap(Float32Array.of(1, 2), [2]))
+  if ((await movers.down(probe)).data[1] !== 2) throw new UserError({ code: 'device', what: 'the webgpu device returned a wrong number in its first test', remedy: 'Choose --device cpu.' })
+  probe.dispose()
+  return movers
 }
 
 /** Version of onnxruntime in use and the providers its binary carries, for `doctor` and run.json. */
