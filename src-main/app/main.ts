@@ -72,7 +72,8 @@ async function start(): Promise<void> {
 registerAppScheme()
 silenceChromium()
 secureContents()
-app.enableSandbox()
+// Chromium refuses to start as root with its sandbox; whoever runs it so has to say so, and the page's own settings still hold.
+if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox()
 if (app.requestSingleInstanceLock()) {
   start().catch((error: unknown) => {
     console.error('Satchel could not start:', error)

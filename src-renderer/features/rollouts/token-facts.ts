@@ -1,0 +1,31 @@
+// The numbers of one token, in words and units.
+import type { RolloutRecord } from '../../../src-main/contract/events.ts'
+import { compact, percent, signed } from '../../state/number-format.ts'
+import { visibleTokenText } from './token-lines.ts'
+
+export interface TokenFact {
+  readonly label: string
+  readonly value: string
+}
+
+/** Index (1-based), text, id, probability, log-probability, entropy, reward and advantage of a token. */
+export function tokenFacts(rollout: RolloutRecord, token: number): TokenFact[] {
+  const logprob = rollout.logprobs[token] ?? Number.NaN
+  return [
+    { label: 'Token', value: `${token + 1} of ${rollout.ids.length}` },
+    { label: 'Text', value: visibleTokenText(rollout, token) },
+    { label: 'Id', value: String(rollout.ids[token] ?? '') },
+    { label: 'Reward', value: signed(rollout.tokenRewards[token] ?? Number.NaN, 3) },
+    { label: 'Advantage', value: `${signed(rollout.advantages[token] ?? Number.NaN, 3)} σ` },
+    { label: 'Probability', value: percent(Math.exp(logprob)) },
+    { label: 'Log-probability', value: compact(logprob) },
+    { label: 'Entropy', value: `${compact(rollout.entropies[token])} nats` },
+  ]
+}
+
+/** The same as one sentence, for a screen reader. */
+export function describeToken(rollout: RolloutRecord, token: number): string {
+  return tokenFacts(rollout, token)
+    .map((fact) => `${fact.label} ${fact.value}`)
+    .join(', ')
+}

@@ -1,0 +1,89 @@
+// Which buttons make sense, and the sentence above them.
+import type { RunState } from '../../src-main/contract/events.ts'
+import type { Phase } from '../../src-main/contract/events.ts'
+import type { AppView } from './run-controller.ts'
+import { isLive } from './run-controller.ts'
+import type { RunView } from './run-view.ts'
+import { duration, percent } from './number-format.ts'
+
+export interface RunActions {
+  readonly start: boolean
+  readonly pause: boolean
+  /** 'continue' a paused engine, or 'restart' one from the newest checkpoint. */
+  readonly resume: 'continue' | 'restart' | false
+  readonly stop: boolean
+}
+
+/** What may be pressed now. One run at a time: while any is live, no other starts. */
+export function runActions(view: AppView): RunActions {
+  const idle = view.load === 'ready' && view.pending === null
+  const anyLive = view.runs.some(isLive)
+  const state = view.selected?.summary.state
+  const restartable = (state === 'stopped' || state === 'failed') && (view.selected?.summary.totalSteps ?? 0) > 0
+  return {
+    start: idle && !anyLive,
+    pause: idle && state === 'running',
+    resume: !idle ? false : state === 'paused' ? 'continue' : restartable && !anyLive ? 'restart' : false,
+    stop: idle && (state === 'starting' || state === 'running' || state === 'paused' || state === 'stopping'),
+  }
+}
+
+const phaseWords: Readonly<Record<Phase, string>> = {
+  load: 'loading the model',
+  evaluate: 'evaluating on held-out prompts',
+  generate: 'generating completions',
+  score: 'scoring completions',
+  update: 'updating the weights',
+  checkpoint: 'writing a checkpoint',
+}
+
+export const stateWords: Readonly<Record<RunState, string>> = {
+  starting: 'Starting',
+  running: 'Training',
+  paused: 'Paused',
+  stopping: 'Stopping',
+  stopped: 'Stopped',
+  done: 'Done',
+  failed: 'Failed',
+}
+
+function workSentence(view: RunView): string {
+  const { summary, progress, secondsLeft } = view
+  const left = secondsLeft === null ? '' : ` About ${duration(secondsLeft)} left.`
+  if (progress === null) return `Step ${summary.step} of ${summary.totalSteps} is done.${left}`
+  const counted = progress.total > 1 ? `, ${progress.done} of ${progress.total}` : ''
+  const where = progress.step >= 1 && progress.step <= summary.totalSteps ? `Step ${progress.step} of ${summary.totalSteps}: ` : ''
+  const doing = `${where}${phaseWords[progress.phase]}${counted}.`
+  return doing.charAt(0).toUpperCase() + doing.slice(1) + left
+}
+
+function resultSentence(view: RunView): string {
+  const first = view.evaluations[0]
+  const last = view.evaluations.at(-1)
+  if (first === undefined || last === undefined || first === last) return ''
+  return ` Held-out programs that compile went from ${percent(first.compile.rate)} to ${percent(last.compile.rate)}.`
+}
+
+/** One or two sentences that say what is going on. */
+export function statusSentence(view: RunView): string {
+  const { state, step, totalSteps } = view.summary
+  switch (state) {
+    case 'starting':
+    case 'running':
+      return view.progress === null && view.metrics.length === 0 ? view.message || 'Starting the engine.' : workSentence(view)
+    case 'paused':
+      return `Paused after step ${step} of ${totalSteps}. Resume goes on from here.`
+    case 'stopping':
+    case 'stopped':
+    case 'failed':
+      return view.message
+    case 'done':
+      return `All ${totalSteps} steps are done.${resultSentence(view)}`
+  }
+}
+
+/** Share of the run that is done, 0..1. */
+export function runShare(view: RunView): number {
+  const { step, totalSteps } = view.summary
+  return totalSteps <= 0 ? 0 : Math.min(1, Math.max(0, step / totalSteps))
+}
