@@ -16,7 +16,10 @@ export interface Program {
   readonly name: string
   /** Names of the inputs the program reads. */
   readonly inputNames: readonly string[]
-  /** Runs once; blocks until done. `into` gives tensors to write outputs into (a cache may be its own output). Extra feeds are an error. */
+  /**
+   * Runs once; blocks until done. `into` gives tensors to write outputs into (a cache may be its own output). Extra feeds are an error, and
+   * so is `into` for a WebGPU program with resident outputs: onnxruntime would leave the given tensors alone and make new ones.
+   */
   run(feeds: Tensors, into?: Tensors): Promise<Record<string, Tensor>>
   release(): Promise<void>
 }
@@ -92,7 +95,9 @@ async function compile(kind: DeviceKind, threads: number, graph: Graph, resident
     async run(feeds, into) {
       checkFeeds(feeds)
       if (into === undefined) return session.run(feeds)
-      return session.run(feeds, Object.fromEntries(graph.outputs.map(({ name }) => [name, into[name] ?? null])))
+      if (kind === 'webgpu' && resident.length > 0) throw new Error(`${graph.name} has resident outputs on webgpu; it cannot also write into given tensors`)
+      const outputs = await session.run(feeds, Object.fromEntries(graph.outputs.map(({ name }) => [name, into[name] ?? null])))
+      return { ...outputs, ...into }
     },
     release: () => session.release(),
   }

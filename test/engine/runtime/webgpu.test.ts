@@ -4,12 +4,14 @@ import type { AdapterConfig } from '../../../src-main/contract/run-config.ts'
 import { Graph, op } from '../../../src-main/engine/graph/index.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
 import { createPolicyWeights, type PolicyWeights } from '../../../src-main/engine/models/policy-weights.ts'
+import { createSampler, type Rollout } from '../../../src-main/engine/rollout/sampler.ts'
 import { createDevice, type Device } from '../../../src-main/engine/runtime/ort.ts'
+import { createStream } from '../../../src-main/engine/runtime/random.ts'
 import type { LossKind } from '../../../src-main/engine/training/loss-graph.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../../../src-main/engine/training/passes.ts'
 import { caseFeeds, caseValues, derivativeCases, lossGraph } from '../../support/derivative-cases.ts'
 import { cpu, evaluate, numbers } from '../../support/evaluate.ts'
-import { parityExpectation, parityFolder } from '../../support/parity.ts'
+import { parityCases, parityExpectation, parityFolder } from '../../support/parity.ts'
 import { webgpuAbsence } from '../../support/webgpu.ts'
 
 const absent = webgpuAbsence()
@@ -56,15 +58,20 @@ describe.skipIf(absent !== undefined)(`webgpu tensors${absent === undefined ? ''
     await increment.release()
   })
 
-  it('a tensor of the device can receive an output', async () => {
+  it('a tensor of the device receives an output of a program without resident ones; with them it is an error', async () => {
     const graph = new Graph('increment')
     graph.output('y', op.add(graph.input('x', 'float32', ['N']), 1))
-    const program = await webgpu.compile(graph, { resident: ['y'] })
+    const program = await webgpu.compile(graph)
     const target = await webgpu.upload(Float32Array.of(0, 0), [2])
-    await program.run({ x: webgpu.tensor(Float32Array.of(4, 5), [2]) }, { y: target })
+    const feeds = { x: webgpu.tensor(Float32Array.of(4, 5), [2]) }
+    const { y } = await program.run(feeds, { y: target })
+    expect(y).toBe(target)
     expect([...(await webgpu.read(target))]).toEqual([5, 6])
+    const resident = await webgpu.compile(graph, { resident: ['y'] })
+    await expect(resident.run(feeds, { y: target })).rejects.toThrow(/increment has resident outputs/)
     target.dispose()
     await program.release()
+    await resident.release()
   })
 })
 
@@ -140,5 +147,35 @@ describe.skipIf(absent !== undefined)(`webgpu training passes${absent === undefi
     expect(relativeDifference(actual.entropy, expected.entropy)).toBeLessThan(1e-3)
     expect(Math.abs(actual.loss - expected.loss)).toBeLessThan(1e-3 * Math.abs(expected.loss))
     for (const [parameter, gradient] of expected.gradients) expect(relativeDifference(actual.gradients.get(parameter)!, gradient), parameter).toBeLessThan(1e-3)
+  })
+})
+
+describe.skipIf(absent !== undefined)(`webgpu sampling${absent === undefined ? '' : ` (skipped: ${absent})`}`, () => {
+  it.each(parityCases)('%s: continues greedily as transformers does', async (name) => {
+    const policy = await openPolicy(webgpu, name, { kind: 'full' })
+    const { greedy } = await parityExpectation(name)
+    const sampler = await createSampler(webgpu, policy, 64)
+    const rollouts = await sampler.generate(greedy.map(({ prompt }) => ({ promptIds: prompt, streams: [createStream(1, 'sample')] })), {
+      law: { temperature: 0, topK: 0, topP: 1, minP: 0 }, maxNewTokens: 16, slots: 8, stopIds: new Set(), sampleLimit: policy.config.vocabularySize,
+    })
+    await sampler.release()
+    expect(rollouts.map((rollout) => [...rollout.ids])).toEqual(greedy.map(({ continuation }) => continuation))
+  })
+
+  it('draws what the CPU draws and reports its log-probabilities, with rows that leave and join the batch', async () => {
+    const draw = async (device: Device): Promise<Rollout[]> => {
+      const policy = await openPolicy(device, 'qwen2-tied-sharded', lora)
+      const sampler = await createSampler(device, policy, 64)
+      const prompts = [[5, 9, 17, 33], [7, 11], [64, 3, 8, 21, 40, 55, 13]]
+      const rollouts = await sampler.generate(
+        prompts.map((promptIds, prompt) => ({ promptIds, streams: Array.from({ length: 3 }, (_, rollout) => createStream(1, 'sample', 1, prompt, rollout)) })),
+        { law: { temperature: 0.9, topK: 0, topP: 1, minP: 0 }, maxNewTokens: 12, slots: 4, stopIds: new Set([2, 31]), sampleLimit: 96 },
+      )
+      await sampler.release()
+      return rollouts
+    }
+    const [expected, actual] = [await draw(await cpu()), await draw(webgpu)]
+    expect(actual.map(({ ids, finish }) => [finish, ...ids])).toEqual(expected.map(({ ids, finish }) => [finish, ...ids]))
+    actual.forEach((rollout, index) => expect(relativeDifference(rollout.policyLogprobs, expected[index]!.policyLogprobs)).toBeLessThan(1e-3))
   })
 })
