@@ -9,8 +9,6 @@
 //
 // It is written under a temporary name, synced and renamed; it counts only when complete.json is there and every hash agrees.
 // The newest is found by looking, never by a pointer that could lie.
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, rename, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
@@ -24,6 +22,7 @@ import { openSafetensors } from '../models/safetensors.ts'
 import { writeSafetensors } from '../models/safetensors-write.ts'
 import type { TensorSource } from '../models/safetensors-write.ts'
 import { namesIn, runFiles } from './run-folder-reading.ts'
+import { hashFile } from './run-folder.ts'
 import type { RunFolder } from './run-folder.ts'
 
 const checkpointFormat = 1
@@ -236,7 +235,7 @@ async function findDamage(path: string, step: number): Promise<string | undefine
     try {
       const { size } = await stat(file)
       if (size !== bytes) return `${name} has ${size} bytes instead of ${bytes}`
-      if ((await hashOf(file)) !== sha256) return `the content of ${name} has changed`
+      if ((await hashFile(file)) !== sha256) return `the content of ${name} has changed`
     } catch (error) {
       return `${name} cannot be read (${fileErrorCode(error) ?? String(error)})`
     }
@@ -248,15 +247,9 @@ async function hashFolder(folder: string): Promise<z.infer<typeof completeSchema
   const files: z.infer<typeof completeSchema>['files'] = {}
   for (const name of await namesIn(folder)) {
     const file = join(folder, name)
-    files[name] = { bytes: (await stat(file)).size, sha256: await hashOf(file) }
+    files[name] = { bytes: (await stat(file)).size, sha256: await hashFile(file) }
   }
   return files
-}
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const piece of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(piece as Buffer)
-  return hash.digest('hex')
 }
 
 async function readTensors(path: string): Promise<{ tensors: Map<string, Float32Array>; metadata: Readonly<Record<string, string>> }> {

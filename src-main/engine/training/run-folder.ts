@@ -90,7 +90,7 @@ export async function createRunFolder(directory: string, runJson: RunDescription
   try {
     for (const folder of ['rollouts', 'eval', 'checkpoints']) await mkdir(join(directory, folder), { recursive: true })
   } catch (error) {
-    throw asStorageError(error, directory)
+    throw cannotMake(error, directory)
   }
   const lock = await lockRunFolder(directory)
   try {
@@ -174,6 +174,12 @@ function openLocked(directory: string, lock: RunLock): RunFolder {
       await lock.release()
     },
   }
+}
+
+/** A recursive mkdir on a read-only disk, or on a drive that is not there, says ENOENT. */
+function cannotMake(error: unknown, directory: string): unknown {
+  if (fileErrorCode(error) !== 'ENOENT') return asStorageError(error, directory)
+  return new UserError({ code: 'storage', what: 'the folder cannot be made: its disk is read-only or missing', place: { file: directory }, remedy: 'Choose another folder.' }, { cause: error })
 }
 
 /** status.json: written when the state changes, and renewed on a timer that keeps no process alive. */
