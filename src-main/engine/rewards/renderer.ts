@@ -9,6 +9,8 @@ import type { RenderAnswer, RenderRequest } from './render-protocol.ts'
 export type RenderResult = { readonly page: RenderedPage } | { readonly failure: string }
 
 export interface Renderer {
+  /** Starts the process now instead of with the first program. Throws when it cannot start. */
+  start(): Promise<void>
   /** Runs a program in a context of its own and reads the page once it has come to rest. */
   open(script: string): Promise<RenderResult>
   /** Mounts the open program afresh. */
@@ -54,6 +56,9 @@ export function createRenderer(kit: string, limits: RewardConfig['limits']): Ren
   }
 
   return {
+    start: async () => {
+      child ??= await startChild(kit, limits)
+    },
     open: (script) => ask((id) => ({ kind: 'open', id, script })),
     reopen: () => ask((id) => ({ kind: 'reopen', id })),
     click: (element) => ask((id) => ({ kind: 'click', id, element })),

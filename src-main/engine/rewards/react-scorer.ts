@@ -1,0 +1,228 @@
+// Scores a batch of completions as single-file React applications.
+//
+//   text ─> code block ─> parse ─> tricks ─> types ─> bundle ─> render ─> requirements
+//                                                                 └─ lint runs while the render process works
+//
+// Every stage sees only what passed the one before; all type checks of a batch share one checker.
+import type { RewardConfig } from '../../contract/reward-config.ts'
+import type { PromptRow, ScoredCompletion } from '../../contract/rewards.ts'
+import type { RenderedPage } from '../../contract/rendered-document.ts'
+import { audit } from './audit.ts'
+import { bundleProgram } from './bundle.ts'
+import { extractCode, type CodeBlock } from './code-block.ts'
+import type { CodeDiagnostic } from './diagnostic.ts'
+import { createProgramLinter, type ProgramLinter } from './lint.ts'
+import { isBlank } from './rendered-text.ts'
+import { createRenderer, type Renderer } from './renderer.ts'
+import { checkRequirements, type RequirementVerdict } from './requirements.ts'
+import { bundleSandboxKit } from './sandbox-bundle.ts'
+import { assemble, compilerSpans, ladderValue, lintScore, lintSpans, type StageReached } from './score-parts.ts'
+import { findTricks } from './tricks.ts'
+import { checkTypes, parseProgram, type ParsedProgram } from './typescript-check.ts'
+
+/** What is scored: a completion's text and the prompt row it answers. */
+export interface ScoreItem {
+  readonly id: string
+  readonly row: PromptRow
+  readonly text: string
+}
+
+/** Told before each piece of work, so that whoever watches can name the completion that never returns. */
+export type Announce = (index: number, stage: ScoringStage) => void
+
+/** `together` (with index -1) is work on the whole batch, which no single completion can be blamed for. */
+export type ScoringStage = 'parse' | 'together' | 'types' | 'render'
+
+export interface ReactScorer {
+  /** Scores a batch in order; `result` is called as soon as a completion is done. */
+  score(items: readonly ScoreItem[], announce: Announce, result: (index: number, scored: ScoredCompletion) => void): Promise<void>
+  dispose(): void
+}
+
+interface Draft {
+  readonly item: ScoreItem
+  readonly block: CodeBlock
+  readonly program: ParsedProgram | undefined
+  readonly found: CodeDiagnostic[]
+  reached: StageReached
+  script: string | undefined
+  page: RenderedPage | undefined
+  failure: string | undefined
+  compilerMilliseconds: number
+}
+
+/** Loads everything a worker needs once: the compiler's libraries, the linter, the sandbox kit and a render process. */
+export async function createReactScorer(config: RewardConfig): Promise<ReactScorer> {
+  const renderer = createRenderer(await bundleSandboxKit(), config.limits)
+  const lint = createProgramLinter()
+  const warm = draftOf({ id: 'warm', row: { id: 'warm', prompt: '' }, text: 'export default function App() {\n  return <p>warm</p>\n}\n' }, 0, config)
+  checkBatch([warm], config, () => undefined)
+  lint(warm.block.code)
+  await renderer.start()
+  const known = createVerdictMemory(rememberedVerdicts)
+  return {
+    async score(items, announce, result) {
+      // Rollouts repeat each other more and more as training goes on: the same text for the same row is judged once.
+      const places = new Map<string, number[]>()
+      for (const [index, item] of items.entries()) {
+        const key = verdictKey(item)
+        const verdict = known.get(key)
+        if (verdict !== undefined) result(index, verdict)
+        else places.set(key, [...(places.get(key) ?? []), index])
+      }
+      const groups = [...places.values()]
+      const whole = (position: number): number => groups[position]![0]!
+      const drafts = groups.map((indices) => {
+        announce(indices[0]!, 'parse')
+        return draftOf(items[indices[0]!]!, indices[0]!, config)
+      })
+      announce(-1, 'together')
+      checkBatch(drafts, config, (position) => announce(whole(position), 'types'))
+      announce(-1, 'together')
+      await Promise.all(drafts.map((draft) => bundleDraft(draft)))
+      for (const [position, draft] of drafts.entries()) {
+        const scored = await finish(draft, whole(position), config, { renderer, lint, announce })
+        known.set(verdictKey(draft.item), scored)
+        for (const index of groups[position]!) result(index, scored)
+      }
+    },
+    dispose: () => renderer.dispose(),
+  }
+}
+
+const rememberedVerdicts = 1_024
+
+function verdictKey({ row, text }: ScoreItem): string {
+  return JSON.stringify([row.requirements ?? [], row.reference ?? null, text])
+}
+
+interface VerdictMemory {
+  get(key: string): ScoredCompletion | undefined
+  set(key: string, scored: ScoredCompletion): void
+}
+
+/** Keeps the newest verdicts; the oldest leave first. */
+function createVerdictMemory(capacity: number): VerdictMemory {
+  const verdicts = new Map<string, ScoredCompletion>()
+  return {
+    get: (key) => verdicts.get(key),
+    set(key, scored) {
+      verdicts.set(key, scored)
+      const oldest = verdicts.keys().next()
+      if (verdicts.size > capacity && oldest.done !== true) verdicts.delete(oldest.value)
+    },
+  }
+}
+
+/** Finds, parses and searches a program for tricks. Never throws: what cannot be parsed is a failed draft. */
+function draftOf(item: ScoreItem, index: number, config: RewardConfig): Draft {
+  const started = performance.now()
+  const block = extractCode(item.text)
+  const draft = (program: ParsedProgram | undefined, found: CodeDiagnostic[], reached: StageReached): Draft => ({ item, block, program, found, reached, script: undefined, page: undefined, failure: undefined, compilerMilliseconds: performance.now() - started })
+  const refused = (message: string, reached: StageReached): Draft => draft(undefined, [{ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message }], reached)
+  if (block.code.length > config.limits.maximumCharacters) return refused(`the program is longer than ${config.limits.maximumCharacters} characters`, 'nothing')
+  if (block.code.trim() === '') return refused('there is no program', 'not-react')
+  try {
+    const program = parseProgram(block.code, String(index))
+    const found = program.syntax.length > 0 ? [...program.syntax] : findTricks(program.file)
+    if (!program.isReact) return draft(program, [...found, { start: undefined, length: 0, severity: 'fatal', rule: 'refused', message: 'there is no React in it' }], 'not-react')
+    return draft(program, found, found.length > 0 ? 'nothing' : 'parse')
+  } catch (error) {
+    // The parser's and our own recursion end here for absurd nesting.
+    if (error instanceof RangeError) return refused('the program is nested too deeply', 'nothing')
+    throw error
+  }
+}
+
+/** Type-checks what parsed. A program the compiler itself fails on is checked alone, so that its neighbours are not lost. */
+function checkBatch(drafts: readonly Draft[], config: RewardConfig, announce: (index: number) => void): void {
+  const ready = drafts.flatMap((draft, index) => (draft.reached === 'parse' && draft.program !== undefined ? [{ draft, index, program: draft.program }] : []))
+  if (!config.typeCheck) for (const { draft } of ready) draft.reached = 'types'
+  if (!config.typeCheck || ready.length === 0) return
+  const started = performance.now()
+  const settle = (group: typeof ready): void => {
+    try {
+      const errors = checkTypes(group.map(({ program }) => program), (position) => announce(group[position]!.index))
+      for (const [position, { draft }] of group.entries()) {
+        draft.found.push(...errors[position]!)
+        if (errors[position]!.length === 0) draft.reached = 'types'
+      }
+    } catch (error) {
+      if (group.length > 1) return group.forEach((one) => settle([one]))
+      const message = `the type checker gave up: ${error instanceof Error ? error.message : 'unknown'}`.slice(0, 300)
+      group[0]!.draft.found.push({ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message })
+    }
+  }
+  settle(ready)
+  const share = (performance.now() - started) / ready.length
+  for (const { draft } of ready) draft.compilerMilliseconds += share
+}
+
+interface Tools {
+  readonly renderer: Renderer
+  readonly lint: ProgramLinter
+  readonly announce: Announce
+}
+
+async function finish(draft: Draft, index: number, config: RewardConfig, tools: Tools): Promise<ScoredCompletion> {
+  const started = performance.now()
+  tools.announce(index, 'render')
+  const opening = openPage(draft, tools.renderer)
+  const linted = lintProgram(draft, tools.lint)
+  const lintedAt = performance.now()
+  await opening
+  const rendered = performance.now()
+  const verdict = await requirementsOf(draft, tools.renderer)
+  const requirementsAt = performance.now()
+  const { item, block } = draft
+  const requirementScore = draft.reached === 'render' ? verdict.share : 0
+  const checked = audit({ code: block.code, file: draft.program?.file, page: draft.page, clickErrors: verdict.clickErrors, reference: item.row.reference }, config.audit)
+  const sources = [
+    { source: 'compiler', global: ladderValue(draft.reached, config.ladder), spans: compilerSpans(draft.found, block, item.text, config), milliseconds: draft.compilerMilliseconds + rendered - lintedAt, ...(draft.failure === undefined ? {} : { failure: draft.failure }) },
+    { source: 'lint', global: lintScore(linted, config), spans: lintSpans(linted, block, item.text, config), milliseconds: lintedAt - started },
+    { source: 'requirements', global: requirementScore, spans: [], milliseconds: requirementsAt - rendered },
+  ]
+  return assemble(draft.reached, requirementScore, sources, checked, config)
+}
+
+/** Bundles what type-checks; the draft then holds the script, or the findings that say why not. */
+async function bundleDraft(draft: Draft): Promise<void> {
+  if (draft.reached !== 'types' || draft.program === undefined) return
+  const started = performance.now()
+  const bundled = await bundleProgram(draft.program.file)
+  draft.compilerMilliseconds += performance.now() - started
+  if ('errors' in bundled) {
+    draft.found.push(...bundled.errors)
+    return
+  }
+  draft.reached = 'bundle'
+  draft.script = bundled.script
+}
+
+/** Opens the program in the render process; the draft then holds the page, or the reason there is none. */
+async function openPage(draft: Draft, renderer: Renderer): Promise<void> {
+  if (draft.script === undefined) return
+  const opened = await renderer.open(draft.script)
+  if (!('page' in opened)) {
+    draft.failure = opened.failure
+    return
+  }
+  draft.page = opened.page
+  if (opened.page.errors.length > 0) draft.failure = opened.page.errors[0]
+  else if (isBlank(opened.page.body)) draft.failure = 'the page is blank'
+  else draft.reached = 'render'
+}
+
+/** Lint findings; a program that does not parse is one fatal finding where the parser stopped. */
+function lintProgram(draft: Draft, lint: ProgramLinter): CodeDiagnostic[] {
+  const { program } = draft
+  if (program === undefined || program.syntax.length > 0) {
+    return [{ start: program?.syntax[0]?.start, length: program?.syntax[0]?.length ?? 0, severity: 'fatal', rule: 'parse', message: 'the linter cannot read this program' }]
+  }
+  return lint(draft.block.code)
+}
+
+async function requirementsOf(draft: Draft, renderer: Renderer): Promise<RequirementVerdict> {
+  if (draft.reached !== 'render' || draft.page === undefined) return { share: 0, met: [], clickErrors: [] }
+  return checkRequirements(draft.item.row.requirements ?? [], draft.page, renderer)
+}
