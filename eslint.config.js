@@ -6,6 +6,7 @@ import tseslint from 'typescript-eslint'
 import { house, socketGlobals } from './eslint.rooms.js'
 
 const noSockets = socketGlobals.map((name) => ({ name, message: 'It opens a socket; Satchel opens none.' }))
+const globalObjects = ['window', 'self', 'global']
 const typed = ['**/*.ts', '**/*.svelte']
 
 export default defineConfig(
@@ -45,9 +46,10 @@ export default defineConfig(
   { files: ['**/*.js', '**/*.mjs', ...typed], plugins: { house }, rules: { 'house/imports': 'error', 'house/file-name': 'error' } },
   {
     files: ['src-main/**', 'src-renderer/**', 'native-kernels/**'],
+    languageOptions: { globals: Object.fromEntries(globalObjects.map((name) => [name, 'readonly'])) },
     rules: {
       'max-lines': ['error', 450],
-      'no-restricted-globals': ['error', { globals: noSockets, checkGlobalObject: true }],
+      'no-restricted-globals': ['error', { globals: noSockets, checkGlobalObject: true, globalObjects }],
       'no-restricted-properties': ['error', { object: 'navigator', property: 'sendBeacon', message: 'It opens a socket; Satchel opens none.' }],
     },
   },
