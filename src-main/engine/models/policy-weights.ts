@@ -29,6 +29,8 @@ export interface PolicyWeights {
   refresh(): Promise<void>
   /** sha256 (hex) over names and bits of all trainable parameters: equal hashes mean equal policies over the same base. */
   hash(): string
+  /** The same hash over what the device holds: what sampler and trainer really read. */
+  residentHash(): Promise<string>
 }
 
 /** Scale of a low-rank update. */
@@ -95,12 +97,19 @@ export async function createPolicyWeights(
         old?.dispose()
       }
     },
-    hash() {
-      const hash = createHash('sha256')
-      for (const { name, data } of trainable) hash.update(name).update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
-      return hash.digest('hex')
+    hash: () => hashOf(trainable),
+    async residentHash() {
+      const held: { name: string; data: Float32Array }[] = []
+      for (const { name } of trainable) held.push({ name, data: await device.read(tensors.get(name) as Tensor) })
+      return hashOf(held)
     },
   }
+}
+
+function hashOf(parameters: readonly { readonly name: string; readonly data: Float32Array }[]): string {
+  const hash = createHash('sha256')
+  for (const { name, data } of parameters) hash.update(name).update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+  return hash.digest('hex')
 }
 
 export interface WeightPlacement {

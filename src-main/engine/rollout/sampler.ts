@@ -1,6 +1,7 @@
 // Batched sampling: prompts are prefilled once for all rollouts that share them, rows of unequal length decode side by side, a finished
 // row leaves the batch and a waiting rollout takes its place. Every rollout draws from a random stream of its own, so neither the batch
 // it is in nor the order of rows changes what it sees.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UserError } from '../../contract/errors.ts'
 import { rotaryTables } from '../models/decoder.ts'
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
@@ -183,6 +184,8 @@ async function decodeAll(machinery: Machinery, requests: readonly GenerationRequ
     })
   }
   while (rows.length > 0 || waiting.length > 0) {
+    // onnxruntime blocks the thread: without a turn of the event loop neither commands nor finished texts would move.
+    await nextTurn()
     await options.onStep?.(finished.length, wanted)
     const free = slots - rows.length
     // Refilling pays when several places are free: a prefill costs about as much as a decode step.

@@ -4,7 +4,7 @@
 // optimizer that writes into the array has updated the model; on WebGPU tensors stay on the device between calls.
 import * as ort from 'onnxruntime-node'
 import { UserError } from '../../contract/errors.ts'
-import { Graph, liveInputs, op, writeOnnx, type ElementType } from '../graph/index.ts'
+import { Graph, liveInputs, op, writeOnnx, type ElementType, type Shape } from '../graph/index.ts'
 
 export type DeviceKind = 'cpu' | 'webgpu'
 export type HostArray = Float32Array | Int32Array | BigInt64Array
@@ -16,6 +16,8 @@ export interface Program {
   readonly name: string
   /** Names of the inputs the program reads. */
   readonly inputNames: readonly string[]
+  /** Symbolic shape of an input. */
+  inputShape(name: string): Shape
   /**
    * Runs once; blocks until done. `into` gives tensors to write outputs into (a cache may be its own output). Extra feeds are an error, and
    * so is `into` for a WebGPU program with resident outputs: onnxruntime would leave the given tensors alone and make new ones.
@@ -92,6 +94,11 @@ async function compile(kind: DeviceKind, threads: number, graph: Graph, resident
   return {
     name: graph.name,
     inputNames: [...inputs.keys()],
+    inputShape(name) {
+      const input = inputs.get(name)
+      if (input === undefined) throw new Error(`${graph.name} has no input ${name}`)
+      return input.shape
+    },
     async run(feeds, into) {
       checkFeeds(feeds)
       if (into === undefined) return session.run(feeds)

@@ -1,11 +1,11 @@
 // Runs the training graphs over micro-batches: log-probabilities out, gradients added up.
-import type { Graph } from '../graph/index.ts'
+import { resolveShape, type Graph } from '../graph/index.ts'
 import { causalMask } from '../models/attention.ts'
 import { rotaryTables, usesRotary } from '../models/decoder.ts'
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
-import type { LossKind } from './loss-graph.ts'
-import { lossInputNames } from './loss-graph.ts'
+import { createStream } from '../runtime/random.ts'
+import { lossInputNames, type LossKind } from './loss-graph.ts'
 import { embedBackwardProgram, embedProgram, GRADIENT, headProgram, layerProgram, wholeProgram } from './programs.ts'
 
 /** Right-padded sequences and the positions whose next token is predicted. */
@@ -35,8 +35,8 @@ export interface TrainingPass {
   readonly layout: 'whole' | 'layered'
   /** Log-probabilities only. */
   forward(batch: MicroBatch): Promise<PassResult>
-  /** Also adds d loss / d parameter into `gradients`. */
-  backward(batch: MicroBatch, gradients: ReadonlyMap<string, Float32Array>): Promise<PassResult>
+  /** Also adds d loss / d parameter into `gradients`. `dropoutKey` names this pass among all of the run, for its dropout masks. */
+  backward(batch: MicroBatch, gradients: ReadonlyMap<string, Float32Array>, dropoutKey?: readonly number[]): Promise<PassResult>
   release(): Promise<void>
 }
 
@@ -51,6 +51,8 @@ export interface PassOptions {
   readonly adapters?: boolean
   /** Frozen weights inside the graphs (CPU, whole layout): faster, one more copy in memory. */
   readonly embedFrozen?: boolean
+  /** Seed of the adapters' dropout masks; without it dropout is off. */
+  readonly dropoutSeed?: number
 }
 
 /** A zeroed gradient array for every trainable parameter. */
@@ -110,6 +112,24 @@ async function result(device: Device, outputs: Readonly<Record<string, Tensor>>)
   }
 }
 
+/**
+ * Masks for what adapters read: each element is 0 with probability p, otherwise 1/(1-p). Every mask has a stream of its own, so the
+ * layered layout makes the same one again when it recomputes a layer.
+ */
+function dropoutFeeds(device: Device, program: Program, policy: PolicyWeights, batch: MicroBatch, seed: number | undefined, key: readonly number[], layer = 0): Record<string, Tensor> {
+  const probability = policy.adapter.kind === 'lora' ? policy.adapter.dropout : 0
+  if (seed === undefined || probability === 0) return {}
+  const sites = program.inputNames.filter((name) => name.startsWith('dropout.'))
+  return Object.fromEntries(
+    sites.map((name, site) => {
+      const dims = resolveShape(program.inputShape(name), { B: batch.batch, T: batch.length })
+      const stream = createStream(seed, 'dropout', ...key, layer, site)
+      const mask = Float32Array.from({ length: dims.reduce((product, size) => product * size, 1) }, () => (stream.uniform() < probability ? 0 : 1 / (1 - probability)))
+      return [name, device.tensor(mask, dims)]
+    }),
+  )
+}
+
 /** Programs are compiled when first used: a run without KL never builds the reference forward pass. */
 function lazily(build: () => Promise<Program>): { get(): Promise<Program>; release(): Promise<void> } {
   let program: Promise<Program> | undefined
@@ -129,7 +149,7 @@ function wholePass(device: Device, policy: PolicyWeights, options: PassOptions):
   const { temperature, loss, adapters = true, embedFrozen = device.kind === 'cpu' } = options
   const placement = { adapters, embedFrozen }
   const forward = lazily(() => device.compile(wholeProgram(policy, { temperature, placement })))
-  const step = lazily(() => device.compile(wholeProgram(policy, { temperature, loss, placement })))
+  const step = lazily(() => device.compile(wholeProgram(policy, { temperature, loss, placement: { ...placement, dropout: options.dropoutSeed !== undefined } })))
   const sequences = sequenceTensors(device, policy, options.maxLength)
   return {
     layout: 'whole',
@@ -137,9 +157,14 @@ function wholePass(device: Device, policy: PolicyWeights, options: PassOptions):
       const program = await forward.get()
       return result(device, await program.run({ ...weightFeeds(program, policy), ...pick(program, sequences(batch)), ...columnFeeds(device, batch, []) }))
     },
-    async backward(batch, gradients) {
+    async backward(batch, gradients, dropoutKey = []) {
       const program = await step.get()
-      const outputs = await program.run({ ...weightFeeds(program, policy), ...pick(program, sequences(batch)), ...columnFeeds(device, batch, lossInputNames(loss)) })
+      const outputs = await program.run({
+        ...weightFeeds(program, policy),
+        ...pick(program, sequences(batch)),
+        ...columnFeeds(device, batch, lossInputNames(loss)),
+        ...dropoutFeeds(device, program, policy, batch, options.dropoutSeed, dropoutKey),
+      })
       await collectGradients(device, outputs, gradients)
       return result(device, outputs)
     },
@@ -156,14 +181,15 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
   const resident = ['hidden', 'nextHidden', 'inputGradient', 'hiddenGradient']
   // Layers with and without rotary are two kinds of program; each kind is compiled once.
   const kindOf = (layer: number): number => Array.from({ length: config.layers }, (_, index) => index).findIndex((index) => usesRotary(config, index) === usesRotary(config, layer))
-  const compileKinds = (backward: boolean): Map<number, ReturnType<typeof lazily>> =>
-    new Map([...new Set(Array.from({ length: config.layers }, (_, layer) => kindOf(layer)))].map((kind) => [kind, lazily(() => device.compile(layerProgram(policy, kind, backward, { adapters }), { resident }))]))
+  const compileKinds = (backward: boolean, dropout: boolean): Map<number, ReturnType<typeof lazily>> =>
+    new Map([...new Set(Array.from({ length: config.layers }, (_, layer) => kindOf(layer)))].map((kind) => [kind, lazily(() => device.compile(layerProgram(policy, kind, backward, { adapters, dropout }), { resident }))]))
   const compile = (graph: () => Graph): ReturnType<typeof lazily> => lazily(() => device.compile(graph(), { resident }))
   const programs = {
     embed: compile(() => embedProgram(policy)),
     embedBackward: compile(() => embedBackwardProgram(policy)),
-    forward: compileKinds(false),
-    backward: compileKinds(true),
+    forward: compileKinds(false, false),
+    droppedForward: compileKinds(false, true),
+    backward: compileKinds(true, true),
     head: compile(() => headProgram(policy, temperature, loss)),
     headForward: compile(() => headProgram(policy, temperature, undefined)),
   }
@@ -172,14 +198,17 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
     program.run({ ...weightFeeds(program, policy, `model.layers.${layer}.`), ...pick(program, feeds) })
 
   /** Inputs of every layer and the last hidden state. */
-  const runForward = async (shared: Record<string, Tensor>, keep: boolean): Promise<Tensor[]> => {
+  const runForward = async (batch: MicroBatch, shared: Record<string, Tensor>, dropoutKey: readonly number[] | undefined): Promise<Tensor[]> => {
+    const training = dropoutKey !== undefined
+    const kinds = training && options.dropoutSeed !== undefined ? programs.droppedForward : programs.forward
     const embedding = await programs.embed.get()
     let hidden = (await embedding.run({ ...weightFeeds(embedding, policy), ...pick(embedding, shared) }))['hidden'] as Tensor
     const states = [hidden]
     for (let layer = 0; layer < config.layers; layer++) {
-      const program = await (programs.forward.get(kindOf(layer)) as ReturnType<typeof lazily>).get()
-      hidden = (await runLayer(program, layer, { ...shared, hidden }))['nextHidden'] as Tensor
-      if (!keep) states.pop()?.dispose()
+      const program = await (kinds.get(kindOf(layer)) as ReturnType<typeof lazily>).get()
+      const masks = training ? dropoutFeeds(device, program, policy, batch, options.dropoutSeed, dropoutKey, layer) : {}
+      hidden = (await runLayer(program, layer, { ...shared, ...masks, hidden }))['nextHidden'] as Tensor
+      if (!training) states.pop()?.dispose()
       states.push(hidden)
     }
     return states
@@ -212,19 +241,20 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
   return {
     layout: 'layered',
     async forward(batch) {
-      const states = await runForward(sequences(batch), false)
+      const states = await runForward(batch, sequences(batch), undefined)
       const columns = await runHead(batch, states[0] as Tensor, undefined)
       states[0]?.dispose()
       return columns
     },
-    async backward(batch, gradients) {
+    async backward(batch, gradients, dropoutKey = []) {
       const shared = sequences(batch)
-      const states = await runForward(shared, true)
+      const states = await runForward(batch, shared, dropoutKey)
       const { hiddenGradient, ...columns } = await runHead(batch, states[config.layers] as Tensor, gradients)
       let arriving = hiddenGradient
       for (let layer = config.layers - 1; layer >= 0; layer--) {
         const program = await (programs.backward.get(kindOf(layer)) as ReturnType<typeof lazily>).get()
-        const outputs = await runLayer(program, layer, { ...shared, hidden: states[layer] as Tensor, hiddenGradient: arriving })
+        const masks = dropoutFeeds(device, program, policy, batch, options.dropoutSeed, dropoutKey, layer)
+        const outputs = await runLayer(program, layer, { ...shared, ...masks, hidden: states[layer] as Tensor, hiddenGradient: arriving })
         await collectGradients(device, outputs, gradients, `model.layers.${layer}.`)
         arriving.dispose()
         arriving = outputs['inputGradient'] as Tensor
@@ -238,7 +268,7 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
       return columns
     },
     async release() {
-      for (const program of [programs.embed, programs.embedBackward, programs.head, programs.headForward, ...programs.forward.values(), ...programs.backward.values()]) await program.release()
+      for (const program of [programs.embed, programs.embedBackward, programs.head, programs.headForward, ...programs.forward.values(), ...programs.droppedForward.values(), ...programs.backward.values()]) await program.release()
     },
   }
 }

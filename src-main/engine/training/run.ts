@@ -1,0 +1,250 @@
+// A whole run: opens or resumes its folder, trains, evaluates, checkpoints, obeys commands, and tells whoever watches.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { UserError, toEnvelope } from '../../contract/errors.ts'
+import type { EngineEvent, EvaluationResult, Phase, RunState } from '../../contract/events.ts'
+import type { RunConfig, RunConfigInput } from '../../contract/run-config.ts'
+import { kernelReport } from '../runtime/kernels.ts'
+import { runtimeVersions } from '../runtime/ort.ts'
+import { newestCheckpoint, readCheckpoint, restoreParameters, writeCheckpoint } from './checkpoint.ts'
+import { evaluate } from './evaluation.ts'
+import { trainStep } from './loop.ts'
+import { createOptimizer, type Optimizer } from './optimizer.ts'
+import { gradientArrays } from './passes.ts'
+import { parseRunConfig } from './run-folder-reading.ts'
+import { createRunFolder, describeRun, hashFile, openRunFolder, withControlFile, type CommandSource, type RunFolder } from './run-folder.ts'
+import { openTrainingSession, type TrainingSession } from './session.ts'
+
+export interface RunOptions {
+  readonly start: { readonly config: RunConfigInput } | { readonly resume: true }
+  readonly runDirectory: string
+  readonly onEvent: (event: EngineEvent) => void
+  readonly commands: CommandSource
+  /** Stop (with a checkpoint) after this many steps of this process. */
+  readonly stepLimit?: number
+}
+
+/** Thrown between two calls into the runtime when the person stops the run at once. */
+class StopNow extends Error {}
+
+/** Runs until done or stopped. Events announce everything; a failure is announced and thrown. */
+export async function runTraining(options: RunOptions): Promise<{ state: 'done' | 'stopped' }> {
+  const tell = options.onEvent
+  let folder: RunFolder | undefined
+  let session: TrainingSession | undefined
+  const directory = resolve(options.runDirectory)
+  try {
+    tell({ type: 'state', state: 'starting', step: 0, totalSteps: 0, secondsLeft: null, runDirectory: directory, message: kernelReport() })
+    if ('resume' in options.start) folder = await openRunFolder(directory)
+    const config = 'resume' in options.start ? (await (folder as RunFolder).readRunJson()).config : absolutePaths(parseRunConfig(options.start.config, 'run.json'))
+    session = await openTrainingSession(config)
+    for (const message of session.warnings) tell({ type: 'warning', message })
+    if (folder === undefined) {
+      const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts) }
+      folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime))
+    } else await refuseChangedInputs(folder, config, session.modelHash)
+    const run = new Run(config, session, folder, options)
+    return { state: await run.train() }
+  } catch (error) {
+    const envelope = toEnvelope(error)
+    tell({ type: 'error', error: envelope })
+    await folder?.setStatus({ state: 'failed', step: 0, totalSteps: 0, message: envelope.what }).catch(() => undefined)
+    tell({ type: 'state', state: 'failed', step: 0, totalSteps: 0, secondsLeft: null, runDirectory: directory, message: envelope.what })
+    throw error
+  } finally {
+    await session?.close()
+    await folder?.close()
+  }
+}
+
+/** Paths in run.json are absolute, so that a run can be resumed from anywhere on this machine. */
+function absolutePaths(config: RunConfig): RunConfig {
+  return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) } }
+}
+
+/** A run resumed on another model or other prompts would be another run. */
+async function refuseChangedInputs(folder: RunFolder, config: RunConfig, modelHash: string): Promise<void> {
+  const { hashes } = await folder.readRunJson()
+  const changed = (file: string, what: string): UserError =>
+    new UserError({ code: 'bad-input', what: `the ${what} has changed since this run began`, place: { file }, expected: `the ${what} with the hash in run.json`, remedy: 'Put the original back, or start a new run.' })
+  if (hashes.model !== modelHash) throw changed(config.model, 'base model')
+  if (hashes.data !== (await hashFile(config.data.prompts))) throw changed(config.data.prompts, 'prompt file')
+}
+
+class Run {
+  private readonly config: RunConfig
+  private readonly session: TrainingSession
+  private readonly folder: RunFolder
+  private readonly options: RunOptions
+  private readonly commands: CommandSource
+  private readonly optimizer: Optimizer
+  private readonly gradients: Map<string, Float32Array>
+  private step = 0
+  private lastCheckpoint = 0
+  private stopAfterStep = false
+  private checkpointAsked = false
+  private badSteps = 0
+  private secondsPerStep: number | undefined
+  private lastProgress = 0
+
+  constructor(config: RunConfig, session: TrainingSession, folder: RunFolder, options: RunOptions) {
+    this.config = config
+    this.session = session
+    this.folder = folder
+    this.options = options
+    this.commands = withControlFile(folder, options.commands)
+    this.optimizer = createOptimizer(session.policy, config.optimizer, config.training.steps * config.training.miniBatches * config.training.epochs)
+    this.gradients = gradientArrays(session.policy)
+  }
+
+  async train(): Promise<'done' | 'stopped'> {
+    const { steps, checkpointEvery, badStepsBeforeStop } = this.config.training
+    await this.restore()
+    const firstStep = this.step
+    const machinery = {
+      config: this.config, source: this.session.source, policy: this.session.policy, pass: this.session.pass, reference: this.session.reference,
+      optimizer: this.optimizer, gradients: this.gradients,
+      checkpointForCommands: (phase: Phase, done: number, total: number) => this.between(phase, done, total),
+    }
+    try {
+      await this.announce('running', this.step === 0 ? 'Evaluating the base model.' : `Continuing after step ${this.step}.`)
+      await this.maybeEvaluate()
+      while (this.step < steps && !this.stopAfterStep) {
+        const started = performance.now()
+        const result = await trainStep(machinery, this.session.train, this.step + 1)
+        this.step++
+        this.learnPace((performance.now() - started) / 1000)
+        await this.folder.writeRollouts(this.step, result.records)
+        await this.folder.appendMetrics(result.metrics)
+        this.options.onEvent({ type: 'metrics', row: result.metrics })
+        this.options.onEvent({ type: 'rollouts', rollouts: result.records.slice(0, this.config.rollout.groupSize) })
+        this.badSteps = result.healthy ? 0 : this.badSteps + 1
+        if (!result.healthy) this.options.onEvent({ type: 'warning', message: `Step ${this.step} was skipped: its loss or gradient was not finite. Its rollouts are kept in the run folder.` })
+        if (this.badSteps >= badStepsBeforeStop) return await this.giveUp()
+        await this.maybeEvaluate()
+        if (this.step % checkpointEvery === 0 || this.step === steps || this.checkpointAsked) await this.checkpoint()
+        if (this.options.stepLimit !== undefined && this.step - firstStep >= this.options.stepLimit) this.stopAfterStep = true
+        await this.between('update', 1, 1)
+        await this.announce('running', '')
+      }
+    } catch (error) {
+      if (!(error instanceof StopNow)) throw error
+      await this.announce('stopped', `Stopped at once; the newest checkpoint is of step ${this.lastCheckpoint}.`)
+      return 'stopped'
+    }
+    const done = this.step >= steps
+    if (this.lastCheckpoint < this.step) await this.checkpoint()
+    await this.announce(done ? 'done' : 'stopped', done ? `All ${steps} steps are done.` : `Stopped after step ${this.step}.`)
+    return done ? 'done' : 'stopped'
+  }
+
+  /** Takes up the newest checkpoint, or writes the first one (step 0), so that there is always a good one to go back to. */
+  private async restore(): Promise<void> {
+    const found = await newestCheckpoint(this.folder.directory)
+    if (found === undefined) {
+      await this.folder.cutAfter(0)
+      await this.checkpoint()
+      return
+    }
+    for (const message of found.warnings) this.options.onEvent({ type: 'warning', message })
+    await this.load(found.path)
+    await this.folder.cutAfter(this.step)
+  }
+
+  private async load(path: string): Promise<void> {
+    const checkpoint = await readCheckpoint(path)
+    restoreParameters(this.session.policy, checkpoint)
+    await this.session.policy.refresh()
+    this.optimizer.restore(checkpoint.optimizer)
+    this.step = checkpoint.step
+    this.lastCheckpoint = checkpoint.step
+    for (const gradient of this.gradients.values()) gradient.fill(0)
+  }
+
+  private async checkpoint(): Promise<void> {
+    this.checkpointAsked = false
+    const { policy, modelHash } = this.session
+    const content = { policy, optimizer: this.optimizer.state, state: { step: this.step, seed: this.config.seed, policyHash: policy.hash(), promptsSeen: this.step * this.config.rollout.promptsPerStep } }
+    const path = await writeCheckpoint(this.folder, this.step, content, { keep: this.config.training.keepCheckpoints, baseModel: this.config.model, baseHash: modelHash })
+    this.lastCheckpoint = this.step
+    this.options.onEvent({ type: 'checkpoint', step: this.step, path })
+  }
+
+  private async maybeEvaluate(): Promise<void> {
+    const { every } = this.config.evaluation
+    if (every === 0 || (this.step % every !== 0 && this.step !== this.config.training.steps)) return
+    if (existsSync(join(this.folder.directory, 'eval', `${String(this.step).padStart(6, '0')}.json`))) return
+    const result: EvaluationResult = await evaluate(this.session.source, this.config, this.session.heldout, this.step, (done, total) => this.between('evaluate', done, total))
+    await this.folder.writeEvaluation(result)
+    this.options.onEvent({ type: 'evaluation', result })
+  }
+
+  /** After several steps without a finite gradient: back to the last good weights, and an explanation. */
+  private async giveUp(): Promise<never> {
+    const found = await newestCheckpoint(this.folder.directory)
+    const back = found === undefined ? 'the base model' : `the checkpoint of step ${found.step}`
+    if (found !== undefined) await this.load(found.path)
+    throw new UserError({
+      code: 'engine',
+      what: `${this.badSteps} steps in a row had no finite gradient; the run went back to ${back} and stopped`,
+      place: { file: this.folder.directory },
+      remedy: 'Lower optimizer.learningRate or optimizer.clipNorm and resume; the rollouts of the skipped steps are in the run folder.',
+    })
+  }
+
+  /** Between two calls into the runtime: progress, and whatever the person asked for. */
+  private async between(phase: Phase, done: number, total: number): Promise<void> {
+    const now = performance.now()
+    if (now - this.lastProgress > 200) {
+      this.lastProgress = now
+      this.options.onEvent({ type: 'progress', phase, step: this.step + (phase === 'evaluate' ? 0 : 1), done, total })
+    }
+    for (let command = this.commands.take(); command !== undefined; command = this.commands.take()) {
+      switch (command.type) {
+        case 'pause':
+          await this.pause()
+          break
+        case 'resume':
+          break
+        case 'stop':
+          this.stopAfterStep = true
+          await this.announce('stopping', 'Stopping after this step.')
+          break
+        case 'stop-now':
+          throw new StopNow()
+        case 'checkpoint':
+          this.checkpointAsked = true
+          break
+        default:
+          return command satisfies never
+      }
+    }
+  }
+
+  private async pause(): Promise<void> {
+    await this.announce('paused', 'Paused.')
+    for (;;) {
+      await this.commands.wait()
+      const command = this.commands.take()
+      if (command?.type === 'resume') break
+      if (command?.type === 'stop') {
+        this.stopAfterStep = true
+        break
+      }
+      if (command?.type === 'stop-now') throw new StopNow()
+      if (command?.type === 'checkpoint') this.checkpointAsked = true
+    }
+    await this.announce('running', 'Going on.')
+  }
+
+  private learnPace(seconds: number): void {
+    this.secondsPerStep = this.secondsPerStep === undefined ? seconds : 0.7 * this.secondsPerStep + 0.3 * seconds
+  }
+
+  private async announce(state: RunState, message: string): Promise<void> {
+    const totalSteps = this.config.training.steps
+    const secondsLeft = this.secondsPerStep === undefined || state === 'done' ? null : this.secondsPerStep * (totalSteps - this.step)
+    this.options.onEvent({ type: 'state', state, step: this.step, totalSteps, secondsLeft, runDirectory: this.folder.directory, message })
+    await this.folder.setStatus({ state, step: this.step, totalSteps, message })
+  }
+}

@@ -1,0 +1,162 @@
+// Opens what a run works with - device, model, tokenizer, prompts, sampler, passes, reward processes - and closes it again.
+import { totalmem } from 'node:os'
+import { UserError } from '../../contract/errors.ts'
+import type { PromptRow } from '../../contract/rewards.ts'
+import type { RunConfig } from '../../contract/run-config.ts'
+import { createChatTemplate, encodePromptRow } from '../models/chat-template.ts'
+import { openModelFolder, type ModelFolder } from '../models/model-folder.ts'
+import { createPolicyWeights, type PolicyWeights } from '../models/policy-weights.ts'
+import type { Tokenizer } from '../models/tokenizer.ts'
+import { createRewardPool } from '../rewards/reward-pool.ts'
+import { createSampler, type Sampler } from '../rollout/sampler.ts'
+import { setKernelThreads } from '../runtime/kernels.ts'
+import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
+import { stepMemory } from './memory.ts'
+import { createPass, type TrainingPass } from './passes.ts'
+import { encodePrompts, readPromptFile, splitPrompts } from './prompts.ts'
+import type { RolloutSource } from './sample-groups.ts'
+
+/** A model ready to sample and to compute log-probabilities. */
+export interface ModelSession {
+  readonly device: Device
+  readonly config: RunConfig
+  readonly modelHash: string
+  readonly policy: PolicyWeights
+  readonly tokenizer: Tokenizer
+  readonly sampler: Sampler
+  readonly stopIds: ReadonlySet<number>
+  /** Longest prompt plus completion. */
+  readonly contextTokens: number
+  readonly encodePrompt: (row: PromptRow) => number[]
+  readonly warnings: readonly string[]
+  close(): Promise<void>
+}
+
+/** A model session with prompts, reward processes and training passes. */
+export interface TrainingSession extends ModelSession {
+  readonly train: readonly PromptRow[]
+  readonly heldout: readonly PromptRow[]
+  readonly source: RolloutSource
+  readonly pass: TrainingPass
+  readonly reference: TrainingPass | undefined
+}
+
+/** The device a configuration asks for. 'auto' is the CPU: it is exact, resumes bit by bit, and is there on every machine. */
+export function chooseDevice(config: Pick<RunConfig, 'device'>): DeviceKind {
+  return config.device === 'auto' ? 'cpu' : config.device
+}
+
+/** Opens the model of a configuration. Prompts are encoded by its chat template where it has one. */
+export async function openModelSession(config: RunConfig): Promise<ModelSession> {
+  setKernelThreads(config.threads)
+  const device = await createDevice(chooseDevice(config), { threads: config.threads })
+  const folder = await openModelFolder(config.model)
+  try {
+    return await openModel(config, device, folder)
+  } catch (error) {
+    await device.dispose()
+    throw error
+  } finally {
+    await folder.close()
+  }
+}
+
+async function openModel(config: RunConfig, device: Device, folder: ModelFolder): Promise<ModelSession> {
+  const tokenizer = await folder.tokenizer()
+  const template = folder.chatTemplate === null ? null : createChatTemplate(folder.chatTemplate, tokenizer)
+  const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), config.adapter, config.seed)
+  const contextTokens = folder.config.maxPositions
+  const sampler = await createSampler(device, policy, contextTokens)
+  return {
+    device,
+    config,
+    modelHash: await folder.hash(),
+    policy,
+    tokenizer,
+    sampler,
+    stopIds: new Set(folder.config.eosIds),
+    contextTokens,
+    encodePrompt: (row) => encodePromptRow(tokenizer, template, row),
+    warnings: folder.warnings,
+    async close() {
+      await sampler.release()
+      await device.dispose()
+    },
+  }
+}
+
+/** Opens everything a training run needs. Every prompt is checked before the first token is sampled. */
+export async function openTrainingSession(config: RunConfig): Promise<TrainingSession> {
+  const rows = await readPromptFile(config.data.prompts)
+  const { train, heldout } = splitPrompts(rows, { seed: config.seed, heldoutShare: config.data.heldoutShare, file: config.data.prompts })
+  if (config.evaluation.every > 0 && heldout.length === 0) {
+    throw new UserError({ code: 'bad-input', what: 'no prompt is held out, so there is nothing to evaluate on', place: { file: config.data.prompts, field: 'data.heldoutShare' }, remedy: 'Raise data.heldoutShare, mark rows with "split": "heldout", or set evaluation.every to 0.' })
+  }
+  const model = await openModelSession(config)
+  const pool = createRewardPool({ workers: config.rewardWorkers, config: config.reward })
+  try {
+    encodePrompts(rows, model.encodePrompt, { contextTokens: model.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: config.data.prompts })
+    // Its start takes seconds of another core; the session goes on meanwhile, and a failure shows at the first score.
+    pool.warmUp().catch(() => undefined)
+    const { source, pass, reference, releasePasses } = await openPasses(model, pool)
+    return {
+      ...model,
+      train,
+      heldout,
+      source,
+      pass,
+      reference,
+      async close() {
+        pool.dispose()
+        await releasePasses()
+        await model.close()
+      },
+    }
+  } catch (error) {
+    pool.dispose()
+    await model.close()
+    throw error
+  }
+}
+
+async function openPasses(model: ModelSession, scorer: RolloutSource['scorer']): Promise<{ source: RolloutSource; pass: TrainingPass; reference: TrainingPass | undefined; releasePasses: () => Promise<void> }> {
+  const { config, device, policy, contextTokens } = model
+  const options = {
+    layout: chooseLayout(config, policy),
+    temperature: config.rollout.temperature,
+    loss: { kind: 'policy', loss: config.loss } as const,
+    maxLength: contextTokens,
+    headChunkTokens: config.training.headChunkTokens,
+    dropoutSeed: config.seed,
+  }
+  const pass = createPass(device, policy, options)
+  const reference = config.loss.klCoefficient === 0 ? undefined : createPass(device, await referencePolicy(model), { ...options, adapters: false })
+  return {
+    source: { config, sampler: model.sampler, tokenizer: model.tokenizer, scorer, stopIds: model.stopIds, encodePrompt: model.encodePrompt },
+    pass,
+    reference,
+    async releasePasses() {
+      await pass.release()
+      await reference?.release()
+    },
+  }
+}
+
+/** Under LoRA the reference is the same weights without adapters; a fully trained policy keeps a frozen copy of where it began. */
+async function referencePolicy({ config, device, policy }: ModelSession): Promise<PolicyWeights> {
+  if (policy.adapter.kind === 'lora') return policy
+  const folder = await openModelFolder(config.model)
+  try {
+    return await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), { kind: 'full' }, config.seed)
+  } finally {
+    await folder.close()
+  }
+}
+
+/** One program for the whole step where its activations fit into half the machine's memory, a program a layer otherwise. */
+export function chooseLayout(config: RunConfig, policy: Pick<PolicyWeights, 'config' | 'trainable' | 'parameters'>): 'whole' | 'layered' {
+  if (config.training.recompute !== 'auto') return config.training.recompute === 'layer' ? 'layered' : 'whole'
+  const longest = Math.min(policy.config.maxPositions, config.training.microBatchTokens)
+  const { activations } = stepMemory(policy, { tokens: config.training.microBatchTokens, length: longest, layout: 'whole', headChunkTokens: config.training.headChunkTokens })
+  return activations < totalmem() / 2 ? 'whole' : 'layered'
+}
