@@ -106,11 +106,13 @@ function command(name: string, argument: number, limit: number): unknown {
 
 /** Runs the program once, then mounts its default export afresh. */
 function open(): { problem?: string } {
+  if (root !== undefined) {
+    root.unmount()
+    container?.remove()
+    clearTimers()
+  }
   component ??= defaultExport()
   if (typeof component === 'string') return { problem: component }
-  root?.unmount()
-  container?.remove()
-  clearTimers()
   ids = new WeakMap()
   nodes = new Map()
   nextNode = 1

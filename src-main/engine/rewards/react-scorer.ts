@@ -51,11 +51,28 @@ interface Draft {
   compilerMilliseconds: number
 }
 
+// Checked once at the start, so that the first batch does not pay for loading React's types.
+const warmProgram = `import { useEffect, useState } from 'react';
+export default function App() {
+  const [names, setNames] = useState<string[]>([]);
+  const [text, setText] = useState('');
+  useEffect(() => setText('a'), []);
+  return (
+    <main style={{ color: 'red' }}>
+      <h1>Names</h1>
+      <label>Name <input value={text} onChange={(event) => setText(event.target.value)} /></label>
+      <button onClick={() => setNames([...names, text])}>Add</button>
+      <ul>{names.map((name) => <li key={name}>{name}</li>)}</ul>
+    </main>
+  );
+}
+`
+
 /** Loads everything a worker needs once: the compiler's libraries, the linter, the sandbox kit and a render process. */
 export async function createReactScorer(config: RewardConfig): Promise<ReactScorer> {
   const renderer = createRenderer(await bundleSandboxKit(), config.limits)
   const lint = createProgramLinter()
-  const warm = draftOf({ id: 'warm', row: { id: 'warm', prompt: '' }, text: 'export default function App() {\n  return <p>warm</p>\n}\n' }, 0, config)
+  const warm = draftOf({ id: 'warm', row: { id: 'warm', prompt: '' }, text: warmProgram }, 0, config)
   checkBatch([warm], config, () => undefined)
   lint(warm.block.code)
   await renderer.start()
@@ -79,7 +96,7 @@ export async function createReactScorer(config: RewardConfig): Promise<ReactScor
       announce(-1, 'together')
       checkBatch(drafts, config, (position) => announce(whole(position), 'types'))
       announce(-1, 'together')
-      await Promise.all(drafts.map((draft) => bundleDraft(draft)))
+      await bundleAll(drafts)
       for (const [position, draft] of drafts.entries()) {
         const scored = await finish(draft, whole(position), config, { renderer, lint, announce })
         known.set(verdictKey(draft.item), scored)
@@ -185,18 +202,22 @@ async function finish(draft: Draft, index: number, config: RewardConfig, tools: 
   return assemble(draft.reached, requirementScore, sources, checked, config)
 }
 
-/** Bundles what type-checks; the draft then holds the script, or the findings that say why not. */
-async function bundleDraft(draft: Draft): Promise<void> {
-  if (draft.reached !== 'types' || draft.program === undefined) return
+/** Bundles what type-checks, all at once; a draft then holds its script, or the findings that say why not. */
+async function bundleAll(drafts: readonly Draft[]): Promise<void> {
+  const ready = drafts.flatMap((draft) => (draft.reached === 'types' && draft.program !== undefined ? [{ draft, program: draft.program }] : []))
   const started = performance.now()
-  const bundled = await bundleProgram(draft.program.file)
-  draft.compilerMilliseconds += performance.now() - started
-  if ('errors' in bundled) {
-    draft.found.push(...bundled.errors)
-    return
+  const results = await Promise.all(ready.map(({ program }) => bundleProgram(program.file)))
+  const share = (performance.now() - started) / Math.max(1, ready.length)
+  for (const [position, { draft }] of ready.entries()) {
+    const bundled = results[position]!
+    draft.compilerMilliseconds += share
+    if ('errors' in bundled) {
+      draft.found.push(...bundled.errors)
+      continue
+    }
+    draft.reached = 'bundle'
+    draft.script = bundled.script
   }
-  draft.reached = 'bundle'
-  draft.script = bundled.script
 }
 
 /** Opens the program in the render process; the draft then holds the page, or the reason there is none. */
