@@ -55,6 +55,8 @@ export function datasetsOf(series: readonly Series[], theme: ChartTheme, pixels:
       pointBorderWidth: 1.5,
       pointHoverRadius: 4,
       pointHitRadius: 8,
+      // Marks at the edges are drawn whole.
+      clip: 8,
     }
   })
 }
@@ -80,7 +82,7 @@ export function chartConfiguration(series: readonly Series[], frame: ChartFrame,
           max: Math.max(1, frame.lastStep),
           border: { color: theme.rule },
           grid: { display: false },
-          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 7, precision: 0 },
+          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 7, precision: 0, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
         },
         y: {
           ...(frame.low === undefined ? {} : { min: frame.low }),

@@ -28,10 +28,10 @@ export function lengthSeries(rows: readonly MetricsRow[]): Series[] {
 }
 
 const stageStyles = [
-  { stage: 'parse', label: 'Parses', tone: 2, dash: [2, 3], mark: 'circle' },
-  { stage: 'types', label: 'Type-checks', tone: 3, dash: [6, 3], mark: 'rect' },
-  { stage: 'bundle', label: 'Bundles', tone: 4, dash: [8, 3, 2, 3], mark: 'triangle' },
-  { stage: 'render', label: 'Renders', tone: 1, dash: [], mark: 'rectRot' },
+  { stage: 'parse', label: 'Parse', tone: 2, dash: [2, 3], mark: 'circle' },
+  { stage: 'types', label: 'Types', tone: 3, dash: [6, 3], mark: 'rect' },
+  { stage: 'bundle', label: 'Bundle', tone: 4, dash: [8, 3, 2, 3], mark: 'triangle' },
+  { stage: 'render', label: 'Render', tone: 1, dash: [], mark: 'rectRot' },
 ] as const
 
 /** Held-out rates of each stage, in per cent. A later stage counts only what passed the earlier ones. */

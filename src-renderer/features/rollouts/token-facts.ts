@@ -2,6 +2,7 @@
 import type { RolloutRecord } from '../../../src-main/contract/events.ts'
 import { compact, percent, signed } from '../../state/number-format.ts'
 import { visibleTokenText } from './token-lines.ts'
+import type { TokenLine } from './token-lines.ts'
 
 export interface TokenFact {
   readonly label: string
@@ -28,4 +29,9 @@ export function describeToken(rollout: RolloutRecord, token: number): string {
   return tokenFacts(rollout, token)
     .map((fact) => `${fact.label} ${fact.value}`)
     .join(', ')
+}
+
+/** A line's number, and what the rewards said about it. */
+export function describeLine(line: TokenLine): string {
+  return [`Line ${line.number}`, ...line.flags.map((flag) => `${flag.source} ${signed(flag.value)}, column ${flag.column}: ${flag.message}`)].join('; ')
 }

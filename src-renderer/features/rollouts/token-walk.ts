@@ -8,7 +8,9 @@ function verticalTarget(lines: readonly TokenLine[], active: number, step: 1 | -
   const column = characterColumn(here, active)
   for (let next = row + step; next >= 0 && next < lines.length; next += step) {
     const line = lines[next]
-    if (line !== undefined && line.pieces.length > 0) return tokenAtColumn(line, column)
+    const target = line === undefined || line.pieces.length === 0 ? active : tokenAtColumn(line, column)
+    // A token that holds several line ends fills whole lines of its own.
+    if (target !== active) return target
   }
   return null
 }

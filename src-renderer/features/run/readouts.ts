@@ -31,10 +31,10 @@ export function readouts(run: RunView): Readout[] {
   const rowNote = run.metrics.length === 0 ? 'no step yet' : ''
   return [
     { label: 'Held-out compile rate', value: percent(last?.compile.rate), unit: '', note: evaluationNote(first, last) },
-    { label: 'Requirements met', value: percent(last?.requirementScore), unit: '', note: last === undefined ? 'not evaluated yet' : 'of the held-out prompts' },
-    { label: 'Hack rate', value: percent(last?.hackRate.rate), unit: '', note: last === undefined ? 'not evaluated yet' : 'pass the reward, fail the audit' },
+    { label: 'Requirements met', value: percent(last?.requirementScore), unit: '', note: last === undefined ? 'not evaluated yet' : 'of held-out prompts' },
+    { label: 'Hack rate', value: percent(last?.hackRate.rate), unit: '', note: last === undefined ? 'not evaluated yet' : 'pass reward, fail audit' },
     { label: 'Mean reward', value: reward === null ? unknown : signed(reward), unit: '', note: rowNote || (spread === null ? '' : `spread ${compact(spread)}`) },
     { label: 'Mean length', value: compact(metric(run, 'completions/mean_length')), unit: 'tokens', note: rowNote || (truncated === null ? '' : `${percent(truncated)} cut off`) },
-    { label: 'Entropy', value: compact(metric(run, 'entropy')), unit: 'nats', note: rowNote || (flat === null ? '' : `${percent(flat)} of groups teach nothing`) },
+    { label: 'Entropy', value: compact(metric(run, 'entropy')), unit: 'nats', note: rowNote || (flat === null ? '' : `${percent(flat)} of groups are flat`) },
   ]
 }
