@@ -8,7 +8,8 @@ interface LockedPackage {
   readonly version?: string
   readonly resolved?: string
   readonly integrity?: string
-  readonly link?: boolean
+  readonly dependencies?: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
 }
 
 const json = async (name: string): Promise<unknown> => JSON.parse(await readFile(join(projectRoot(), name), 'utf8'))
@@ -22,6 +23,18 @@ describe('package-lock.json', () => {
       expect(entry.resolved, path).toBeUndefined()
       expect(entry.integrity, path).toMatch(/^sha512-/)
     }
+  })
+
+  it('holds every package that one of them names, the optional ones too: npm ci refuses it otherwise', async () => {
+    const { packages } = (await json('package-lock.json')) as { packages: Record<string, LockedPackage> }
+    /** Node's way: the folder's own node_modules, then those of the folders above. */
+    const found = (from: string, name: string): boolean => {
+      const above = from.lastIndexOf('/node_modules/')
+      return `${from === '' ? '' : `${from}/`}node_modules/${name}` in packages || (from !== '' && found(above < 0 ? '' : from.slice(0, above), name))
+    }
+    const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
+      Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !found(path, name)).map((name) => `${path} needs ${name}`))
+    expect(missing).toEqual([])
   })
 
   it('agrees with package.json, which pins every direct dependency', async () => {
