@@ -84,12 +84,19 @@ export function adapterScale(config: Pick<AdapterConfig, 'alpha' | 'rank' | 'ran
  */
 export async function readAdapter(folder: string, base: DecoderConfig, baseHash?: string): Promise<Adapter> {
   const configFile = join(folder, CONFIG_FILE)
-  const fields = checkFile(configSchema, await readJsonFile(configFile, `Choose a folder that holds a PEFT adapter (${CONFIG_FILE} beside ${WEIGHTS_FILE}).`), configFile, 'Choose a plain LoRA adapter.')
+  const raw = await readJsonFile(configFile, `Choose a folder that holds a PEFT adapter (${CONFIG_FILE} beside ${WEIGHTS_FILE}).`)
+  const fields = checkFile(configSchema, raw, configFile, 'Choose a plain LoRA adapter.')
   const file = await openSafetensors(join(folder, WEIGHTS_FILE))
   try {
     const recorded = file.metadata[BASE_HASH]
     if (recorded !== undefined && baseHash !== undefined && recorded !== baseHash) {
-      throw new UserError({ code: 'bad-input', what: 'the adapter was trained from another base model', place: { file: file.path, field: BASE_HASH }, expected: `a base with hash ${recorded.slice(0, 12)}..., this one has ${baseHash.slice(0, 12)}...`, remedy: REMEDY })
+      throw new UserError({
+        code: 'bad-input',
+        what: 'the adapter was trained from another base model',
+        place: { file: file.path, field: BASE_HASH },
+        expected: `a base with hash ${recorded.slice(0, 12)}..., this one has ${baseHash.slice(0, 12)}...`,
+        remedy: REMEDY,
+      })
     }
     const layers = await readLayers(file, base, fields.r)
     const config: AdapterConfig = {
@@ -176,7 +183,9 @@ async function readLayers(file: SafetensorsFile, base: DecoderConfig, rank: numb
   const layers = new Map<string, AdapterLayer>()
   for (const module of modules) {
     const [rows, columns] = moduleShape(base, module) as readonly [number, number]
-    layers.set(module, { a: await readFactor(file, `${PREFIX}${module}.lora_A.weight`, [rank, columns]), b: await readFactor(file, `${PREFIX}${module}.lora_B.weight`, [rows, rank]) })
+    const a = await readFactor(file, `${PREFIX}${module}.lora_A.weight`, [rank, columns])
+    const b = await readFactor(file, `${PREFIX}${module}.lora_B.weight`, [rows, rank])
+    layers.set(module, { a, b })
   }
   return layers
 }
@@ -184,7 +193,9 @@ async function readLayers(file: SafetensorsFile, base: DecoderConfig, rank: numb
 async function readFactor(file: SafetensorsFile, name: string, shape: readonly [number, number]): Promise<Float32Array> {
   const found = file.tensor(name)
   if (found === undefined) throw misfit(file.path, name, 'the other factor of this layer is missing')
-  if (found.shape.length !== 2 || found.shape[0] !== shape[0] || found.shape[1] !== shape[1]) throw misfit(file.path, name, `the tensor has shape [${found.shape.join(', ')}]`, `[${shape.join(', ')}], as the base model and the rank say`)
+  if (found.shape.length !== 2 || found.shape[0] !== shape[0] || found.shape[1] !== shape[1]) {
+    throw misfit(file.path, name, `the tensor has shape [${found.shape.join(', ')}]`, `[${shape.join(', ')}], as the base model and the rank say`)
+  }
   return file.readFloat32(name)
 }
 

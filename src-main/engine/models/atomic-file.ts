@@ -23,7 +23,12 @@ export function asStorageError(error: unknown, file: string): unknown {
   const reason = STORAGE_REASONS[fileErrorCode(error) ?? '']
   if (reason === undefined) return error
   return new UserError(
-    { code: 'storage', what: `${reason}; nothing that was there before has been changed`, place: { file }, remedy: 'Free some space or choose another folder, then try again.' },
+    {
+      code: 'storage',
+      what: `${reason}; nothing that was there before has been changed`,
+      place: { file },
+      remedy: 'Free some space or choose another folder, then try again.',
+    },
     { cause: error },
   )
 }

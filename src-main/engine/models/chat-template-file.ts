@@ -19,7 +19,17 @@ export async function readChatTemplate(folder: string): Promise<string | null> {
   try {
     return await readFile(own, 'utf8')
   } catch (error) {
-    if (fileErrorCode(error) !== 'ENOENT') throw new UserError({ code: 'bad-input', what: `the chat template cannot be read (${String(error)})`, place: { file: own }, remedy: 'Check that it is a file you may read.' }, { cause: error })
+    if (fileErrorCode(error) !== 'ENOENT') {
+      throw new UserError(
+        {
+          code: 'bad-input',
+          what: `the chat template cannot be read (${String(error)})`,
+          place: { file: own },
+          remedy: 'Check that it is a file you may read.',
+        },
+        { cause: error },
+      )
+    }
   }
   const file = join(folder, 'tokenizer_config.json')
   const config = await readOptionalJsonFile(file)

@@ -55,10 +55,15 @@ export function createChatTemplate(source: string, tokenizer: Tokenizer, file = 
     }
     for (const [name, value] of Object.entries(variables)) environment.set(name, value)
     try {
-      return String(new Interpreter(environment).run(template.parsed).value)
+      return new Interpreter(environment).run(template.parsed).value as string
     } catch (error) {
       throw new UserError(
-        { code: 'bad-input', what: `the chat template refuses these messages (${(error as Error).message})`, place: { file, field: 'chat_template' }, remedy: 'Change the roles or their order (many templates want user and assistant to alternate), or use a plain prompt.' },
+        {
+          code: 'bad-input',
+          what: `the chat template refuses these messages (${(error as Error).message})`,
+          place: { file, field: 'chat_template' },
+          remedy: 'Change the roles or their order (many templates want user and assistant to alternate), or use a plain prompt.',
+        },
         { cause: error },
       )
     }
@@ -79,7 +84,12 @@ export function createChatTemplate(source: string, tokenizer: Tokenizer, file = 
  * The ids of a prompt row: through the template where the model has one, otherwise as plain text (a system text first, then a
  * blank line).
  */
-export function encodePromptRow(tokenizer: Tokenizer, template: ChatTemplate | null, row: { readonly prompt: string; readonly system?: string | undefined }, options: ChatOptions = {}): number[] {
+export function encodePromptRow(
+  tokenizer: Tokenizer,
+  template: ChatTemplate | null,
+  row: { readonly prompt: string; readonly system?: string | undefined },
+  options: ChatOptions = {},
+): number[] {
   if (template === null) return tokenizer.encodePrompt(row.system === undefined ? row.prompt : `${row.system}\n\n${row.prompt}`)
   const system: ChatMessage[] = row.system === undefined ? [] : [{ role: 'system', content: row.system }]
   return template.encode([...system, { role: 'user', content: row.prompt }], options)
@@ -89,7 +99,15 @@ function parseTemplate(source: string, file: string): Template {
   try {
     return new Template(source)
   } catch (error) {
-    throw new UserError({ code: 'bad-input', what: `the chat template cannot be parsed (${(error as Error).message})`, place: { file, field: 'chat_template' }, remedy: 'Copy the tokenizer files of this model again.' }, { cause: error })
+    throw new UserError(
+      {
+        code: 'bad-input',
+        what: `the chat template cannot be parsed (${(error as Error).message})`,
+        place: { file, field: 'chat_template' },
+        remedy: 'Copy the tokenizer files of this model again.',
+      },
+      { cause: error },
+    )
   }
 }
 
@@ -130,7 +148,8 @@ function formatDate(date: string, format: string): string {
   const month = MONTHS[day.getUTCMonth()] ?? ''
   const weekday = DAYS[day.getUTCDay()] ?? ''
   const parts: Readonly<Record<string, string>> = {
-    Y: String(day.getUTCFullYear()), y: two(day.getUTCFullYear() % 100), m: two(day.getUTCMonth() + 1), d: two(day.getUTCDate()), e: String(day.getUTCDate()).padStart(2, ' '),
+    Y: String(day.getUTCFullYear()), y: two(day.getUTCFullYear() % 100), m: two(day.getUTCMonth() + 1),
+    d: two(day.getUTCDate()), e: String(day.getUTCDate()).padStart(2, ' '),
     B: month, b: month.slice(0, 3), A: weekday, a: weekday.slice(0, 3), H: '00', I: '12', M: '00', S: '00', p: 'AM', '%': '%',
   }
   return format.replace(/%(.)/g, (directive, letter: string) => parts[letter] ?? directive)

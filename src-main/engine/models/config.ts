@@ -11,12 +11,6 @@ export type ModelFamily = 'llama' | 'qwen2'
 /** How weights are stored in the files. Computation is always float32. */
 export type StoredType = 'float32' | 'float16' | 'bfloat16'
 
-/**
- * Frequencies other than theta^(-2i/d) (LongRoPE, YaRN, llama3). No supported family uses one yet, so reading a
- * configuration that does is an error; a family that needs it widens this type and the decoder's cos/sin table.
- */
-export type RopeScaling = never
-
 /** Everything that decides the shape and the arithmetic of a decoder. Sizes are in elements, positions in tokens. */
 export interface DecoderConfig {
   readonly family: ModelFamily
@@ -33,7 +27,11 @@ export interface DecoderConfig {
   readonly ropeTheta: number
   /** Leading dimensions of each head that are rotated; equals `headSize` unless rotary is partial. */
   readonly rotaryDimensions: number
-  readonly ropeScaling: RopeScaling | null
+  /**
+   * Frequencies other than theta^(-2i/d) (LongRoPE, YaRN, llama3). No supported family uses one yet, so reading a configuration
+   * that does is an error; a family that needs it widens this type and the decoder's cos/sin table.
+   */
+  readonly ropeScaling: null
   /** Layers (from 0) that use no rotary at all. */
   readonly noRopeLayers: readonly number[]
   /** Attention window in tokens, or null for full attention. */
@@ -61,12 +59,16 @@ const FAMILY_OF_ARCHITECTURE: Readonly<Record<string, ModelFamily>> = { LlamaFor
 const ARCHITECTURE_OF_FAMILY: Readonly<Record<ModelFamily, string>> = { llama: 'LlamaForCausalLM', qwen2: 'Qwen2ForCausalLM' }
 const REMEDY = 'Correct the field, or copy the model folder again from where it came.'
 
-const size = z.number('must be a whole number above 0').int('must be a whole number above 0').positive('must be a whole number above 0')
-const id = z.number('must be a token id (a whole number from 0)').int('must be a token id (a whole number from 0)').nonnegative('must be a token id (a whole number from 0)')
+const SIZE_RULE = 'must be a whole number above 0'
+const ID_RULE = 'must be a token id (a whole number from 0)'
+const size = z.number(SIZE_RULE).int(SIZE_RULE).positive(SIZE_RULE)
+const id = z.number(ID_RULE).int(ID_RULE).nonnegative(ID_RULE)
 const positive = z.number('must be a number above 0').positive('must be a number above 0')
 const flag = z.boolean('must be true or false')
 const eosIds = z.union([id, z.array(id)], 'must be a token id or a list of token ids').nullish()
-const rope = z.looseObject({ rope_theta: positive.nullish(), rope_type: z.string().nullish(), type: z.string().nullish(), partial_rotary_factor: positive.nullish() }, 'must be an object').nullish()
+const rope = z
+  .looseObject({ rope_theta: positive.nullish(), rope_type: z.string().nullish(), type: z.string().nullish(), partial_rotary_factor: positive.nullish() }, 'must be an object')
+  .nullish()
 
 const configSchema = z.looseObject(
   {
@@ -162,7 +164,8 @@ export function parseDecoderConfig(raw: unknown, generation: unknown, file = 'co
     eosIds: eos,
     padId: generationFields.pad_token_id ?? fields.pad_token_id ?? null,
   }
-  for (const [field, value] of [['bos_token_id', config.bosId], ['pad_token_id', config.padId], ...config.eosIds.map((value) => ['eos_token_id', value] as const)] as const) {
+  const ids = [['bos_token_id', config.bosId], ['pad_token_id', config.padId], ...config.eosIds.map((value) => ['eos_token_id', value] as const)] as const
+  for (const [field, value] of ids) {
     if (value !== null && value >= config.vocabularySize) throw wrongField(file, field, `id ${value} lies outside the vocabulary of ${config.vocabularySize}`)
   }
   return config
@@ -201,13 +204,15 @@ export function generationConfigToJson(config: DecoderConfig): Record<string, un
 }
 
 function familyOf(raw: unknown, file: string): ModelFamily {
-  const named = checkFile(z.looseObject({ architectures: configSchema.shape.architectures, model_type: configSchema.shape.model_type }, 'must hold one JSON object'), raw, file, REMEDY)
+  const namesSchema = z.looseObject({ architectures: configSchema.shape.architectures, model_type: configSchema.shape.model_type }, 'must hold one JSON object')
+  const named = checkFile(namesSchema, raw, file, REMEDY)
   const architecture = named.architectures?.[0]
   const family = architecture !== undefined ? FAMILY_OF_ARCHITECTURE[architecture] : Object.values(FAMILY_OF_ARCHITECTURE).find((known) => known === named.model_type)
   if (family !== undefined) return family
+  const name = architecture ?? named.model_type ?? undefined
   throw new UserError({
     code: 'bad-input',
-    what: architecture === undefined && named.model_type === undefined ? 'no architecture is named' : `the architecture "${architecture ?? named.model_type ?? ''}" is not supported`,
+    what: name === undefined ? 'no architecture is named' : `the architecture "${name}" is not supported`,
     place: { file, field: architecture === undefined ? 'model_type' : 'architectures' },
     expected: `one of ${supportedArchitectures().join(', ')}`,
     remedy: 'Choose a model of a supported family.',
@@ -217,9 +222,16 @@ function familyOf(raw: unknown, file: string): ModelFamily {
 /** Whatever would change the numbers and is not computed is refused here, never ignored. */
 function refuseUnsupported(fields: RawConfig, file: string): void {
   if (fields.quantization_config !== undefined && fields.quantization_config !== null) {
-    throw new UserError({ code: 'bad-input', what: 'the weights are quantised', place: { file, field: 'quantization_config' }, expected: 'float32, float16 or bfloat16 weights', remedy: 'Choose the original, not quantised checkpoint of this model.' })
+    throw new UserError({
+      code: 'bad-input',
+      what: 'the weights are quantised',
+      place: { file, field: 'quantization_config' },
+      expected: 'float32, float16 or bfloat16 weights',
+      remedy: 'Choose the original, not quantised checkpoint of this model.',
+    })
   }
-  if (fields.hidden_act !== undefined && fields.hidden_act !== null && fields.hidden_act !== 'silu') throw wrongField(file, 'hidden_act', `"${fields.hidden_act}" is not supported`, '"silu"')
+  const activation = fields.hidden_act ?? 'silu'
+  if (activation !== 'silu') throw wrongField(file, 'hidden_act', `"${activation}" is not supported`, '"silu"')
   for (const field of ['rope_scaling', 'rope_parameters'] as const) {
     const kind = fields[field]?.rope_type ?? fields[field]?.type ?? 'default'
     if (kind !== 'default') throw wrongField(file, field, `rotary scaling "${kind}" is not supported yet`, 'no scaling', 'Choose a model without rotary scaling.')
@@ -232,14 +244,19 @@ function refuseUnsupported(fields: RawConfig, file: string): void {
 
 function headSizeOf(fields: RawConfig, file: string): number {
   if (fields.head_dim !== undefined && fields.head_dim !== null) return fields.head_dim
-  if (fields.hidden_size % fields.num_attention_heads !== 0) throw wrongField(file, 'num_attention_heads', `${fields.num_attention_heads} does not divide the hidden size ${fields.hidden_size}`)
+  if (fields.hidden_size % fields.num_attention_heads !== 0) {
+    throw wrongField(file, 'num_attention_heads', `${fields.num_attention_heads} does not divide the hidden size ${fields.hidden_size}`)
+  }
   return fields.hidden_size / fields.num_attention_heads
 }
 
 function rotaryDimensionsOf(fields: RawConfig, headSize: number, file: string): number {
   const factor = fields.rope_parameters?.partial_rotary_factor ?? fields.partial_rotary_factor ?? 1
   const dimensions = Math.floor(headSize * factor)
-  if (factor > 1 || dimensions % 2 !== 0) throw wrongField(file, fields.head_dim === undefined || fields.head_dim === null ? 'num_attention_heads' : 'head_dim', `${dimensions} rotary dimensions of a head of ${headSize} cannot be paired`, 'an even number, at most the head size')
+  if (factor > 1 || dimensions % 2 !== 0) {
+    const field = fields.head_dim === undefined || fields.head_dim === null ? 'num_attention_heads' : 'head_dim'
+    throw wrongField(file, field, `${dimensions} rotary dimensions of a head of ${headSize} cannot be paired`, 'an even number, at most the head size')
+  }
   return dimensions
 }
 

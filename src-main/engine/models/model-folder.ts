@@ -53,7 +53,16 @@ export interface ModelFolderContent {
 }
 
 /** Files that make up a tokenizer and its template; those that exist are copied. */
-export const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'added_tokens.json', 'chat_template.jinja', 'vocab.json', 'merges.txt', 'tokenizer.model'] as const
+export const TOKENIZER_FILES = [
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'chat_template.jinja',
+  'vocab.json',
+  'merges.txt',
+  'tokenizer.model',
+] as const
 
 const WEIGHT_TYPES: Readonly<Record<StoredType, WeightType>> = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' }
 
@@ -183,9 +192,25 @@ async function refuseOccupied(folder: string): Promise<void> {
     entries = await readdir(folder)
   } catch (error) {
     if (fileErrorCode(error) === 'ENOENT') return
-    throw new UserError({ code: 'bad-input', what: `the place is not a folder that can be written (${String(error)})`, place: { file: folder }, remedy: 'Choose another folder.' }, { cause: error })
+    throw new UserError(
+      {
+        code: 'bad-input',
+        what: `the place is not a folder that can be written (${String(error)})`,
+        place: { file: folder },
+        remedy: 'Choose another folder.',
+      },
+      { cause: error },
+    )
   }
-  if (entries.length > 0) throw new UserError({ code: 'bad-input', what: 'the folder already holds files', place: { file: folder }, expected: 'a new or empty folder', remedy: 'Choose another folder.' })
+  if (entries.length > 0) {
+    throw new UserError({
+      code: 'bad-input',
+      what: 'the folder already holds files',
+      place: { file: folder },
+      expected: 'a new or empty folder',
+      remedy: 'Choose another folder.',
+    })
+  }
   // An empty folder would make the rename fail on some systems.
   await rmdir(folder)
 }

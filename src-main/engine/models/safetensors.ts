@@ -34,7 +34,15 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const handle = await openForReading(path)
   try {
     const stat = await handle.stat()
-    if (!stat.isFile()) throw new UserError({ code: 'bad-input', what: 'this is not a file', place: { file: path }, expected: 'a safetensors file', remedy: 'Copy the whole model folder again.' })
+    if (!stat.isFile()) {
+      throw new UserError({
+        code: 'bad-input',
+        what: 'this is not a file',
+        place: { file: path },
+        expected: 'a safetensors file',
+        remedy: 'Copy the whole model folder again.',
+      })
+    }
     const fileBytes = stat.size
     if (fileBytes < 8) throw broken(path, `the file is truncated: it has ${fileBytes} bytes, not even a header length`)
     const prefix = new Uint8Array(8)
@@ -63,13 +71,35 @@ async function openForReading(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'r')
   } catch (error) {
-    if (fileErrorCode(error) === 'ENOENT') throw new UserError({ code: 'not-found', what: 'the weights file does not exist', place: { file: path }, remedy: 'Copy the whole model folder again.' })
-    throw new UserError({ code: 'bad-input', what: `the weights file cannot be opened (${String(error)})`, place: { file: path }, remedy: 'Check that it is a file you may read.' }, { cause: error })
+    if (fileErrorCode(error) === 'ENOENT') {
+      throw new UserError({
+        code: 'not-found',
+        what: 'the weights file does not exist',
+        place: { file: path },
+        remedy: 'Copy the whole model folder again.',
+      })
+    }
+    throw new UserError(
+      {
+        code: 'bad-input',
+        what: `the weights file cannot be opened (${String(error)})`,
+        place: { file: path },
+        remedy: 'Check that it is a file you may read.',
+      },
+      { cause: error },
+    )
   }
 }
 
 async function readTensor(handle: FileHandle, tensor: TensorInfo | undefined, name: string, path: string): Promise<Float32Array> {
-  if (tensor === undefined) throw new UserError({ code: 'bad-input', what: 'the file holds no tensor of this name', place: { file: path, field: name }, remedy: 'Check that the weights belong to this model.' })
+  if (tensor === undefined) {
+    throw new UserError({
+      code: 'bad-input',
+      what: 'the file holds no tensor of this name',
+      place: { file: path, field: name },
+      remedy: 'Check that the weights belong to this model.',
+    })
+  }
   const values = new Float32Array(tensor.elements)
   if (tensor.dtype === 'F32') {
     await readFully(handle, new Uint8Array(values.buffer), tensor.offset, path, name)

@@ -71,12 +71,19 @@ export async function readTokenizerFile(folder: string): Promise<TokenizerFile> 
 export function parseTokenizerFile(json: unknown, config: unknown, file = 'tokenizer.json', configFile = 'tokenizer_config.json'): TokenizerFile {
   const kind = z.looseObject({ model: z.looseObject({ type: z.string() }) }).safeParse(json)
   if (kind.success && kind.data.model.type !== 'BPE') {
-    throw new UserError({ code: 'bad-input', what: `a tokenizer of type ${kind.data.model.type} is not supported`, place: { file, field: 'model.type' }, expected: 'BPE', remedy: 'Choose a model of a supported family.' })
+    throw new UserError({
+      code: 'bad-input',
+      what: `a tokenizer of type ${kind.data.model.type} is not supported`,
+      place: { file, field: 'model.type' },
+      expected: 'BPE',
+      remedy: 'Choose a model of a supported family.',
+    })
   }
   const fields = checkFile(tokenizerSchema, json, file, REMEDY)
   const addedTokens = (fields.added_tokens ?? []).map(addedTokenOf)
   const vocabulary = vocabularyOf(fields.model.vocab, addedTokens, file)
   const decoders = stepsOf(fields.decoder, 'decoders')
+  const preTokenizers = stepsOf(fields.pre_tokenizer, 'pretokenizers')
   return {
     file,
     json: withoutControls(fields, addedTokens),
@@ -85,7 +92,7 @@ export function parseTokenizerFile(json: unknown, config: unknown, file = 'token
     vocabulary,
     addedTokens,
     unknownToken: fields.model.unk_token ?? null,
-    stripsLeadingSpace: decoders.some((step) => step['type'] === 'Strip' && step['content'] === ' ' && step['start'] === 1) || stepsOf(fields.pre_tokenizer, 'pretokenizers').some((step) => step['type'] === 'Metaspace' && step['prepend_scheme'] !== 'never'),
+    stripsLeadingSpace: decoders.some((step) => step['type'] === 'Strip' && step['content'] === ' ' && step['start'] === 1) || preTokenizers.some(addsSpace),
   }
 }
 
@@ -129,11 +136,21 @@ function stepsOf(step: Readonly<Record<string, unknown>> | null | undefined, key
   return step['type'] === 'Sequence' && Array.isArray(inner) ? (inner as Record<string, unknown>[]) : [step]
 }
 
+function addsSpace(step: Readonly<Record<string, unknown>>): boolean {
+  return step['type'] === 'Metaspace' && step['prepend_scheme'] !== 'never'
+}
+
 function schemeOf(decoders: readonly Readonly<Record<string, unknown>>[], file: string): ByteScheme {
   const types = decoders.map((step) => step['type'])
   if (types.includes('ByteLevel')) return 'byte-level'
   if (types.includes('ByteFallback') || types.includes('Metaspace')) return 'byte-fallback'
-  throw new UserError({ code: 'bad-input', what: `the tokenizer spells no bytes (decoder ${types.length === 0 ? 'none' : types.join(', ')})`, place: { file, field: 'decoder' }, expected: 'ByteLevel, or ByteFallback', remedy: 'Choose a model of a supported family.' })
+  throw new UserError({
+    code: 'bad-input',
+    what: `the tokenizer spells no bytes (decoder ${types.length === 0 ? 'none' : types.join(', ')})`,
+    place: { file, field: 'decoder' },
+    expected: 'ByteLevel, or ByteFallback',
+    remedy: 'Choose a model of a supported family.',
+  })
 }
 
 /**

@@ -73,11 +73,14 @@ function buildTokenizer(file: TokenizerFile): Tokenizer {
   const specialTokens = new Map(file.addedTokens.filter((token) => token.special).map((token) => [token.id, token.content]))
   const specialIds = new Set(specialTokens.keys())
   const ids = new Map([...file.vocabulary].map(([id, token]) => [token, id]))
-  const { encode, aroundPrompt } = createEncoder(file, library, ids, specialIds)
+  const encode = createEncoder(file, library, ids, specialIds)
+  const aroundPrompt = promptFrame(library, ids)
   const idToBytes = createByteTable(file)
   const size = [...file.vocabulary.keys()].reduce((largest, id) => Math.max(largest, id), -1) + 1
 
-  const bytesOf = (sequence: Iterable<number>, keepSpecial: boolean): Uint8Array[] => Array.from(sequence, (id) => (!keepSpecial && specialIds.has(id) ? NO_BYTES : idToBytes(id)))
+  const bytesOf = (sequence: Iterable<number>, keepSpecial: boolean): Uint8Array[] => {
+    return Array.from(sequence, (id) => (!keepSpecial && specialIds.has(id) ? NO_BYTES : idToBytes(id)))
+  }
   return {
     size,
     specialIds,
@@ -104,7 +107,15 @@ function openLibrary(file: TokenizerFile): TokenizerLibrary {
   try {
     return new TokenizerLibrary(file.json, file.config)
   } catch (error) {
-    throw new UserError({ code: 'bad-input', what: `the tokenizer cannot be built (${(error as Error).message})`, place: { file: file.file }, remedy: 'Choose a model of a supported family.' }, { cause: error })
+    throw new UserError(
+      {
+        code: 'bad-input',
+        what: `the tokenizer cannot be built (${(error as Error).message})`,
+        place: { file: file.file },
+        remedy: 'Choose a model of a supported family.',
+      },
+      { cause: error },
+    )
   }
 }
 
@@ -114,7 +125,7 @@ type Encode = (text: string, matchControls: boolean, restore: ReadonlyMap<string
  * The stages of encoding: added tokens in the raw text -> normaliser -> added tokens in the normalised text -> hidden
  * text restored -> pre-tokeniser -> byte-pair merges.
  */
-function createEncoder(file: TokenizerFile, library: TokenizerLibrary, ids: ReadonlyMap<string, number>, specialIds: ReadonlySet<number>): { encode: Encode; aroundPrompt: { before: number[]; after: number[] } } {
+function createEncoder(file: TokenizerFile, library: TokenizerLibrary, ids: ReadonlyMap<string, number>, specialIds: ReadonlySet<number>): Encode {
   const { model, normalizer, pre_tokenizer: preTokenizer } = library
   if (model === null) throw new Error('the tokenizer library made no model')
   const normalize = (text: string): string => (normalizer === null ? text : normalizer.normalize(text))
@@ -130,7 +141,7 @@ function createEncoder(file: TokenizerFile, library: TokenizerLibrary, ids: Read
     })
   }
 
-  const encode: Encode = (text, matchControls, restore) => {
+  return (text, matchControls, restore) => {
     const { raw, normalized } = splitters.get(matchControls) as Splitters
     // In normalised text a hidden character is replaced by its text as the normaliser writes it inside a sentence.
     const restored = new Map([...restore].map(([char, hidden]) => [char, normalize(char + hidden).slice(normalize(char).length)]))
@@ -140,7 +151,6 @@ function createEncoder(file: TokenizerFile, library: TokenizerLibrary, ids: Read
       return normalized(normalize(section)).flatMap((piece) => (typeof piece === 'string' ? encodePlain(restoreIn(piece), sectionIndex) : [piece.id]))
     })
   }
-  return { encode, aroundPrompt: promptFrame(library, ids) }
 }
 
 interface Splitters {
@@ -165,7 +175,14 @@ function promptFrame(library: TokenizerLibrary, ids: ReadonlyMap<string, number>
   const toIds = (tokens: string[]): number[] =>
     tokens.map((token) => {
       const id = ids.get(token)
-      if (id === undefined) throw new UserError({ code: 'bad-input', what: `the token ${JSON.stringify(token)} has no id`, place: { file: 'tokenizer.json', field: 'post_processor' }, remedy: 'Copy the tokenizer files of this model again.' })
+      if (id === undefined) {
+        throw new UserError({
+          code: 'bad-input',
+          what: `the token ${JSON.stringify(token)} has no id`,
+          place: { file: 'tokenizer.json', field: 'post_processor' },
+          remedy: 'Copy the tokenizer files of this model again.',
+        })
+      }
       return id
     })
   return { before: toIds(framed.slice(0, at)), after: toIds(framed.slice(at + 1)) }

@@ -42,8 +42,11 @@ export function expectedTensors(config: DecoderConfig): ExpectedTensor[] {
   return tensors
 }
 
+/** Linear layers of a decoder layer by their last name part. */
+export type LinearName = 'q_proj' | 'k_proj' | 'v_proj' | 'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj'
+
 /** The linear layers of one decoder layer by their last name part, as LoRA's target modules name them: [output, input] features. */
-export function linearShapes(config: DecoderConfig): Readonly<Record<'q_proj' | 'k_proj' | 'v_proj' | 'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj', readonly [number, number]>> {
+export function linearShapes(config: DecoderConfig): Readonly<Record<LinearName, readonly [number, number]>> {
   const { hiddenSize, intermediateSize, headSize } = config
   return {
     q_proj: [config.heads * headSize, hiddenSize],
@@ -90,20 +93,41 @@ export function checkTensors(config: DecoderConfig, weights: Pick<WeightFiles, '
   for (const { name, shape } of expected) {
     const found = weights.tensor(name)
     if (found === undefined) {
-      throw new UserError({ code: 'bad-input', what: 'the weights lack this tensor', place: { file: folder, field: name }, expected: `shape [${shape.join(', ')}]`, remedy: 'The weights do not belong to this config.json, or a file of them is missing.' })
+      throw new UserError({
+        code: 'bad-input',
+        what: 'the weights lack this tensor',
+        place: { file: folder, field: name },
+        expected: `shape [${shape.join(', ')}]`,
+        remedy: 'The weights do not belong to this config.json, or a file of them is missing.',
+      })
     }
     const file = weights.fileOf(name) ?? folder
     if (found.shape.length !== shape.length || found.shape.some((dimension, axis) => dimension !== shape[axis])) {
-      throw new UserError({ code: 'bad-input', what: `the tensor has shape [${found.shape.join(', ')}]`, place: { file, field: name }, expected: `[${shape.join(', ')}], as config.json says`, remedy: 'The weights do not belong to this config.json.' })
+      throw new UserError({
+        code: 'bad-input',
+        what: `the tensor has shape [${found.shape.join(', ')}]`,
+        place: { file, field: name },
+        expected: `[${shape.join(', ')}], as config.json says`,
+        remedy: 'The weights do not belong to this config.json.',
+      })
     }
     if (found.dtype !== 'F32' && found.dtype !== 'F16' && found.dtype !== 'BF16') {
-      throw new UserError({ code: 'bad-input', what: `the tensor is stored as ${found.dtype}`, place: { file, field: name }, expected: 'F32, F16 or BF16', remedy: 'Choose the original, not quantised checkpoint of this model.' })
+      throw new UserError({
+        code: 'bad-input',
+        what: `the tensor is stored as ${found.dtype}`,
+        place: { file, field: name },
+        expected: 'F32, F16 or BF16',
+        remedy: 'Choose the original, not quantised checkpoint of this model.',
+      })
     }
   }
   const used = new Set(expected.map((tensor) => tensor.name))
   return weights.names
     .filter((name) => !used.has(name))
-    .map((name) => (name === 'lm_head.weight' ? 'lm_head.weight is stored although the head is tied to the embedding; it is not used' : `the tensor ${name} is not part of the model; it is not used`))
+    .map((name) => {
+      const reason = name === 'lm_head.weight' ? 'is stored although the head is tied to the embedding' : 'is not part of the model'
+      return `the tensor ${name} ${reason}; it is not used`
+    })
 }
 
 /**
@@ -127,20 +151,33 @@ export async function openWeightFiles(folder: string): Promise<WeightFiles> {
   })
 }
 
+const indexSchema = z.looseObject(
+  { weight_map: z.record(z.string(), z.string('must name a shard file'), 'must map tensor names to shard files') },
+  'must hold one JSON object',
+)
+
 async function openShards(folder: string, indexPath: string): Promise<WeightFiles> {
   const remedy = 'Copy the whole model folder again.'
-  const index = checkFile(z.looseObject({ weight_map: z.record(z.string(), z.string('must name a shard file'), 'must map tensor names to shard files') }), await readJsonFile(indexPath), indexPath, remedy)
+  const index = checkFile(indexSchema, await readJsonFile(indexPath), indexPath, remedy)
   const shardNames = [...new Set(Object.values(index.weight_map))].toSorted()
   const shards = new Map<string, SafetensorsFile>()
   try {
     for (const shard of shardNames) {
-      if (shard !== basename(shard) || shard.includes('\\') || shard.startsWith('.')) throw new UserError({ code: 'bad-input', what: `"${shard}" is not the name of a file in the model's folder`, place: { file: indexPath, field: 'weight_map' }, remedy })
+      if (shard !== basename(shard) || shard.includes('\\') || shard.startsWith('.')) {
+        throw new UserError({
+          code: 'bad-input',
+          what: `"${shard}" is not the name of a file in the model's folder`,
+          place: { file: indexPath, field: 'weight_map' },
+          remedy,
+        })
+      }
       shards.set(shard, await openSafetensors(join(folder, shard)))
     }
     const owner = new Map<string, SafetensorsFile>()
     for (const [name, shard] of Object.entries(index.weight_map)) owner.set(name, findOwner(name, shard, shards, indexPath))
-    const unlisted = [...shards].flatMap(([shard, file]) => file.names.filter((name) => index.weight_map[name] !== shard).map((name) => `the tensor ${name} in ${shard} is not listed there by ${INDEX_FILE}; it is not used`))
-    return combine(owner, [...shards.values()], unlisted)
+    const unlisted = [...shards].flatMap(([shard, file]) => file.names.filter((name) => index.weight_map[name] !== shard).map((name) => ({ name, shard })))
+    const warnings = unlisted.map(({ name, shard }) => `the tensor ${name} in ${shard} is not listed there by ${INDEX_FILE}; it is not used`)
+    return combine(owner, [...shards.values()], warnings)
   } catch (error) {
     await Promise.all([...shards.values()].map(async (file) => file.close()))
     throw error
@@ -153,7 +190,7 @@ function findOwner(name: string, shard: string, shards: ReadonlyMap<string, Safe
   const elsewhere = [...shards].find(([, other]) => other.tensor(name) !== undefined)?.[0]
   throw new UserError({
     code: 'bad-input',
-    what: elsewhere === undefined ? `the index places this tensor in ${shard}, which does not hold it` : `the index places this tensor in ${shard}, but it lies in ${elsewhere}`,
+    what: `the index places this tensor in ${shard}, ${elsewhere === undefined ? 'which does not hold it' : `but it lies in ${elsewhere}`}`,
     place: { file: indexPath, field: name },
     remedy: 'Index and shards do not belong together: copy the whole model folder again.',
   })
@@ -168,7 +205,14 @@ function combine(owner: ReadonlyMap<string, SafetensorsFile>, files: readonly Sa
     fileOf: (name) => owner.get(name)?.path,
     readFloat32: async (name) => {
       const file = owner.get(name)
-      if (file === undefined) throw new UserError({ code: 'bad-input', what: 'the weights hold no tensor of this name', place: { file: files[0]?.path ?? '', field: name }, remedy: 'Check that the weights belong to this model.' })
+      if (file === undefined) {
+        throw new UserError({
+          code: 'bad-input',
+          what: 'the weights hold no tensor of this name',
+          place: { file: files[0]?.path ?? '', field: name },
+          remedy: 'Check that the weights belong to this model.',
+        })
+      }
       return file.readFloat32(name)
     },
     close: async () => {

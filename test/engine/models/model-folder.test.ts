@@ -80,7 +80,7 @@ describe('opening a model folder', () => {
       { name: 'model.layers.0.self_attn.rotary_emb.inv_freq', dtype: 'F32', shape: [8], data: new Float32Array(8) },
     ])
     const model = await openModelFolder(folder)
-    expect(model.warnings).toEqual(['lm_head.weight is stored although the head is tied to the embedding; it is not used', 'the tensor model.layers.0.self_attn.rotary_emb.inv_freq is not part of the model; it is not used'])
+    expect(model.warnings).toEqual(['the tensor lm_head.weight is stored although the head is tied to the embedding; it is not used', 'the tensor model.layers.0.self_attn.rotary_emb.inv_freq is not part of the model; it is not used'])
     await model.close()
   })
 })

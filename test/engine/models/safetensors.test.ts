@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import type * as FileSystem from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -75,6 +75,19 @@ describe('reading', () => {
     const file = await openSafetensors(path)
     truncateSync(path, statSync(path).size - 4)
     expect((await userError(async () => file.readFloat32('w'))).what).toContain('truncated')
+    await file.close()
+  })
+
+  test('a tensor behind the first 2 GiB is read from where it lies', async () => {
+    // The file is sparse: only its header and last bytes take space.
+    const large = 2 ** 31 + 8
+    const path = rawFile({ large: { dtype: 'U8', shape: [large], data_offsets: [0, large] }, late: f32([2], large, large + 8) }, 0)
+    const start = statSync(path).size
+    const handle = openSync(path, 'r+')
+    writeSync(handle, new Uint8Array(Float32Array.of(1.5, -2).buffer), 0, 8, start + large)
+    closeSync(handle)
+    const file = await openSafetensors(path)
+    expect(await file.readFloat32('late')).toEqual(Float32Array.of(1.5, -2))
     await file.close()
   })
 
