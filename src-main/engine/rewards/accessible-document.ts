@@ -3,7 +3,7 @@
 import { computeAccessibleName, getRole } from 'dom-accessibility-api'
 import { parseHTML } from 'linkedom'
 import type { RenderedElement } from '../../contract/rendered-document.ts'
-import { isHidden, normaliseSpace, visibleText } from './rendered-text.ts'
+import { attribute, isHidden, normaliseSpace, visibleText } from './rendered-text.ts'
 
 // The few members used here; the library's own types need the browser's.
 interface DocumentElement {
@@ -62,8 +62,12 @@ export function createAccessibleDocument(body: RenderedElement): AccessibleDocum
   }
 }
 
-/** The accessible name; for roles that take no name from their content (list items, paragraphs) the text itself. */
+/**
+ * The accessible name; where there is none, the placeholder (browsers fall back to it, the library does not), and for roles that
+ * take no name from their content (list items, paragraphs) the text itself.
+ */
 function nameOf({ element, source }: Candidate): string {
   const name = normaliseSpace(computeAccessibleName(element, nameOptions))
-  return name === '' ? visibleText(source) : name
+  if (name !== '') return name
+  return source.tag === 'input' || source.tag === 'textarea' ? normaliseSpace(attribute(source, 'placeholder') ?? '') : visibleText(source)
 }

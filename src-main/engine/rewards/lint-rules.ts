@@ -62,7 +62,7 @@ const hooks = rule('A hook is called at the top level of a component or hook: no
     const { callee } = node
     const name = callee.type === 'Identifier' ? callee.name : callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && callee.object.name === 'React' && callee.property.type === 'Identifier' ? callee.property.name : ''
     if (!isHookName(name) || name === 'use') return
-    for (let above: Node | undefined = node.parent; above !== undefined; above = above.parent) {
+    for (let above: Node | null | undefined = node.parent; above !== null && above !== undefined; above = above.parent) {
       if (conditional.has(above.type)) return report(node)
       if (above.type === 'FunctionDeclaration' || above.type === 'FunctionExpression' || above.type === 'ArrowFunctionExpression') {
         if (!isComponentOrHookName(functionName(above)) || returnsBefore(above, node)) report(node)

@@ -49,10 +49,11 @@ export function createProgramLinter(): ProgramLinter {
   const linter = new Linter({ configType: 'flat' })
   return (code) => {
     const messages = linter.verify(code, configuration, { filename: 'completion.tsx' })
-    const source = linter.getSourceCode()
+    // There is none when the program cannot be read; ESLint's types do not say so.
+    const source = linter.getSourceCode() as SourceCode | null
     return messages.map((message) => {
-      const start = source === undefined ? undefined : indexOf(source, message.line, message.column)
-      const end = source === undefined ? undefined : indexOf(source, message.endLine, message.endColumn)
+      const start = source === null ? undefined : indexOf(source, message.line, message.column)
+      const end = source === null ? undefined : indexOf(source, message.endLine, message.endColumn)
       return {
         start,
         length: start === undefined || end === undefined ? 0 : Math.max(0, end - start),

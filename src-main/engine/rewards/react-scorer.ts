@@ -240,7 +240,12 @@ function lintProgram(draft: Draft, lint: ProgramLinter): CodeDiagnostic[] {
   if (program === undefined || program.syntax.length > 0) {
     return [{ start: program?.syntax[0]?.start, length: program?.syntax[0]?.length ?? 0, severity: 'fatal', rule: 'parse', message: 'the linter cannot read this program' }]
   }
-  return lint(draft.block.code)
+  try {
+    return lint(draft.block.code)
+  } catch (error) {
+    // A rule of the linter's that fails on an odd program must not take the neighbours with it.
+    return [{ start: undefined, length: 0, severity: 'fatal', rule: 'linter', message: error instanceof Error ? error.message.slice(0, 300) : 'the linter failed' }]
+  }
 }
 
 async function requirementsOf(draft: Draft, renderer: Renderer): Promise<RequirementVerdict> {

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { checkTypes, missingImports, parseProgram } from '../../../src-main/engine/rewards/typescript-check.ts'
+
+const check = (...codes: string[]) =>
+  checkTypes(
+    codes.map((code, index) => parseProgram(code, String(index))),
+    () => undefined,
+  )
+const rules = (code: string): string[] => check(code)[0]!.map((diagnostic) => diagnostic.rule)
+
+const counter = `import { useState } from 'react';
+export default function App() {
+  const [count, setCount] = useState(0);
+  return <button onClick={() => setCount(count + 1)}>{count}</button>;
+}
+`
+
+describe('parseProgram', () => {
+  test('a well-formed program has no syntax errors', () => {
+    expect(parseProgram(counter, '0').syntax).toEqual([])
+  })
+  test('a lost closing tag is reported where TypeScript sees it, in UTF-16 units', () => {
+    const code = 'export default () => <p>😀<b>x</p>;'
+    const { syntax } = parseProgram(code, '0')
+    expect(syntax.map(({ rule, start, length }) => [rule, code.slice(start, start! + length)])).toContainEqual(['TS17008', 'b'])
+  })
+  test('a lost brace at the end is reported at the end', () => {
+    const code = 'export default function App() { return <p>x</p>'
+    expect(parseProgram(code, '0').syntax.at(-1)?.start).toBe(code.length)
+  })
+  test('knows React by its elements or its import', () => {
+    const isReact = (code: string): boolean => parseProgram(code, '0').isReact
+    expect([isReact('const a = <p />'), isReact("import { useState } from 'react'"), isReact('const a = 1'), isReact('')]).toEqual([true, true, false, false])
+  })
+})
+
+describe('checkTypes', () => {
+  test('an honest program has no errors', () => {
+    expect(rules(counter)).toEqual([])
+  })
+  test.each([
+    ['an unknown name', 'export default () => <p>{nothing}</p>', 'TS2304'],
+    ['a misspelt attribute', 'export default () => <button onclick={() => {}}>x</button>', 'TS2322'],
+    ['a word as an attribute', 'export default () => <h1 Apples>x</h1>', 'TS2322'],
+    ['a function without a body', 'export default function App()', 'TS2391'],
+    ['a number where a text belongs', 'const a: string = 1; export default () => <p>{a}</p>', 'TS2322'],
+    ['an object as a child', 'export default () => <p>{{ a: 1 }}</p>', 'TS2353'],
+    ['an unknown element', 'export default () => <aple>x</aple>', 'TS2339'],
+  ])('%s is an error', (_name, code, rule) => {
+    expect(rules(code)).toContain(rule)
+  })
+
+  test('programs of one batch do not see each other', () => {
+    const first = 'const shared = 1; function App() { return <p>{shared}</p> } export default App'
+    const second = 'function App() { return <p>{shared}</p> } export default App'
+    expect(check(first, second, first).map((errors) => errors.map(({ rule }) => rule))).toEqual([[], ['TS2304'], []])
+  })
+  test('a program without import or export is a module all the same', () => {
+    expect(check('function App() { return <p>a</p> }', 'function App() { return <p>b</p> }')).toEqual([[], []])
+  })
+  test('a program gets the same errors alone and among others', () => {
+    const broken = 'export default () => <button onclick={1} data-x={nothing}>x</button>'
+    expect(check(counter, broken, counter)[1]).toEqual(check(broken)[0])
+  })
+  test('the browser is known: an input event has a value', () => {
+    expect(rules('export default () => <input onChange={(event) => { document.title = event.target.value }} />')).toEqual([])
+  })
+  test('every program is announced before it is checked', () => {
+    const seen: number[] = []
+    checkTypes([parseProgram(counter, '0'), parseProgram(counter, '1')], (index) => seen.push(index))
+    expect(seen).toEqual([0, 1])
+  })
+  test('a module that does not exist is left to the bundle stage', () => {
+    expect(rules("import { x } from 'lodash'; export default () => <p>{x}</p>")).toEqual([])
+  })
+})
+
+describe('what TypeScript lets through', () => {
+  test.each([
+    ['a hyphenated word as an attribute', 'export default () => <p add-apples>x</p>', ['unknown-attribute']],
+    ['an aria attribute that does not exist', 'export default () => <p aria-apples="1">x</p>', ['unknown-attribute']],
+    ['real hyphenated attributes', 'export default () => <p data-x="1" aria-label="a">x</p>', []],
+    ['a tag of type any', 'const Tag: any = "p"; export default () => <Tag foo>x</Tag>', ['unchecked-tag']],
+    ['a spread of type any', 'export default () => <p {...({} as any)}>x</p>', ['unchecked-attributes']],
+  ])('%s', (_name, code, expected) => {
+    expect(rules(code)).toEqual(expected)
+  })
+})
+
+describe('missingImports', () => {
+  test('names the module and its place', () => {
+    const code = "import { useState } from 'react';\nimport _ from 'lodash';"
+    const [found, ...rest] = missingImports(parseProgram(code, '0').file)
+    expect(rest).toEqual([])
+    expect(code.slice(found!.start, found!.start! + found!.length)).toBe("'lodash'")
+    expect(found!.message).toContain('lodash')
+  })
+})
