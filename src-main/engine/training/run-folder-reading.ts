@@ -74,7 +74,7 @@ export function stepName(step: number): string {
  */
 export function parseRunConfig(value: unknown, file: string): RunConfig {
   refuseNewer(value, file)
-  return checkFile(runConfigSchema, value, file, 'Correct the field; every field is explained by `satchel train --help-fields`.')
+  return checkFile(runConfigSchema, value, file, 'Correct the field; every field is explained by `satchel train --fields`.')
 }
 
 /**

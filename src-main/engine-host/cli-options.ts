@@ -1,0 +1,67 @@
+// Options every command shares, and how their values are read.
+import { existsSync } from 'node:fs'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { UserError } from '../contract/errors.ts'
+import type { RewardConfig } from '../contract/reward-config.ts'
+import { rewardConfigSchema } from '../contract/reward-config.ts'
+import type { RunConfig } from '../contract/run-config.ts'
+import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
+
+export interface DeviceOptions {
+  readonly device: RunConfig['device']
+  readonly threads: number
+}
+
+/** A whole number of at least `least`. */
+export function wholeNumber(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() === '' || !Number.isInteger(value) || value < least) throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`)
+    return value
+  }
+}
+
+/** A finite number within bounds. */
+export function numberWithin(low: number, high: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() === '' || !Number.isFinite(value) || value < low || value > high) throw new InvalidArgumentError(high === Infinity ? `It must be a number of at least ${low}.` : `It must be a number from ${low} to ${high}.`)
+    return value
+  }
+}
+
+/** Whole numbers separated by commas: `1,2,4`. */
+export function numberList(text: string): number[] {
+  const values = text.split(',').map(Number)
+  if (values.some((value) => !Number.isInteger(value) || value < 1)) throw new InvalidArgumentError('It must be whole numbers separated by commas, such as 1,2,4.')
+  return values
+}
+
+/** Adds --device and --threads. */
+export function withDevice(command: Command): Command {
+  return command
+    .addOption(new Option('--device <name>', 'where the arithmetic runs').choices(['auto', 'cpu', 'webgpu']).default('auto'))
+    .option('--threads <n>', 'processor threads, 0 for all', wholeNumber(0), 0)
+}
+
+/** Adds --base, for commands that take a run or an adapter. */
+export function withBase(command: Command): Command {
+  return command.option('--base <dir>', 'base model of the run or adapter, where it has moved')
+}
+
+/** The presets --reward knows. */
+export const rewardPresets = ['react'] as const
+
+/**
+ * A reward by preset name, or from a JSON file that holds a reward configuration (or a run's configuration with one).
+ * @throws UserError naming file and field
+ */
+export async function readReward(presetOrFile: string): Promise<RewardConfig> {
+  if ((rewardPresets as readonly string[]).includes(presetOrFile)) return rewardConfigSchema.parse({})
+  if (!existsSync(presetOrFile)) {
+    throw new UserError({ code: 'not-found', what: 'this is neither a reward preset nor a file', place: { file: presetOrFile, field: '--reward' }, expected: `one of the presets (${rewardPresets.join(', ')}), or a JSON file` })
+  }
+  const value = await readJsonFile(presetOrFile, 'Name a JSON file with a reward configuration.')
+  const own = typeof value === 'object' && value !== null && 'reward' in value ? value.reward : value
+  return checkFile(rewardConfigSchema, own, presetOrFile, 'Correct the field.')
+}

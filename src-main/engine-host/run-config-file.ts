@@ -1,0 +1,28 @@
+// Configurations of runs as files: a person's own, and the one of the built-in demo.
+import { dirname, resolve } from 'node:path'
+import type { RunConfig } from '../contract/run-config.ts'
+import { readJsonFile } from '../engine/models/json-file.ts'
+import { resourcePath } from '../engine/runtime/paths.ts'
+import { parseRunConfig } from '../engine/training/run-folder-reading.ts'
+
+/**
+ * Reads a configuration and fills in every default. Paths in it are relative to the file.
+ * @throws UserError `not-found`, `newer-version` or `bad-input` naming the field
+ */
+export async function readRunConfigFile(path: string): Promise<RunConfig> {
+  const value = await readJsonFile(path, 'Name a JSON file with the configuration of a run.')
+  const config = parseRunConfig(withoutOrigin(value), path)
+  const folder = dirname(resolve(path))
+  return { ...config, model: resolve(folder, config.model), data: { ...config.data, prompts: resolve(folder, config.data.prompts) } }
+}
+
+/** The configuration of the built-in demo: a small model, React prompts, minutes on a CPU. */
+export async function demoConfig(seed: number): Promise<RunConfig> {
+  return { ...(await readRunConfigFile(resourcePath('demo', 'run.json'))), name: 'demo', seed }
+}
+
+/** The run.json of a run serves as a configuration for the next: what it says about its own making is left out. */
+function withoutOrigin(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !['environment', 'hashes', 'created'].includes(name)))
+}
