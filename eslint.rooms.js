@@ -1,5 +1,6 @@
 // The rooms of the house: who may import what. eslint.config.js turns this table into a lint rule, test/ci/check.mjs holds
 // the type-check projects against it, and test/ci/rooms.test.ts proves that both bite.
+import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, extname, basename, isAbsolute, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,14 +52,20 @@ const within = (file, place) => file === place || file.startsWith(`${place}/`)
 export const roomOf = (file) => rooms.find(({ folder }) => within(file, folder))
 
 const builtins = new Set(builtinModules)
+const declared = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const runtimePackages = new Set(Object.keys(declared.dependencies))
+const allPackages = new Set([...runtimePackages, ...Object.keys(declared.devDependencies)])
+/** Rooms whose packages stay outside the bundle and are found in node_modules when the product runs. */
+const unbundled = new Set(['engine', 'engine-host', 'app'])
 
 /**
  * Why `file` may not import `specifier`, or undefined where it may.
  * @param {string} file path from the root
  * @param {string} specifier as written
+ * @param {boolean} typeOnly the import leaves nothing behind at run time
  * @returns {string | undefined}
  */
-export function importProblem(file, specifier) {
+export function importProblem(file, specifier, typeOnly) {
   const room = roomOf(file)
   if (room === undefined) return undefined
   if (specifier.startsWith('.') || isAbsolute(specifier)) {
@@ -75,6 +82,9 @@ export function importProblem(file, specifier) {
   const places = Object.hasOwn(reservedPackages, name) ? reservedPackages[name] : undefined
   if (places !== undefined && !places.some((place) => within(file, place))) return `${name} may be imported only in ${places.join(', ')}`
   if (room.packages !== undefined && !room.packages.includes(name)) return `${room.name} may import ${room.packages.join(', ') || 'no package'}, not ${name}`
+  if (!allPackages.has(name)) return `${name} is not in package.json`
+  // Electron is no module of ours to install: it is the program that runs the app.
+  if (unbundled.has(room.name) && !typeOnly && name !== 'electron' && !runtimePackages.has(name)) return `${name} is needed at run time; it belongs into the dependencies of package.json`
   return undefined
 }
 
@@ -83,22 +93,22 @@ const imports = {
   meta: { type: 'problem', docs: { description: 'imports follow the rooms of the house' }, schema: [], messages: { forbidden: '{{problem}}' } },
   create(context) {
     const file = fromRoot(context.filename)
-    const check = (source) => {
+    const check = (source, typeOnly = false) => {
       if (source?.type !== 'Literal' || typeof source.value !== 'string') return
-      const problem = importProblem(file, source.value)
+      const problem = importProblem(file, source.value, typeOnly)
       if (problem !== undefined) context.report({ node: source, messageId: 'forbidden', data: { problem } })
     }
     return {
       ImportDeclaration: (node) => {
-        check(node.source)
+        check(node.source, node.importKind === 'type')
         if (node.source.value !== 'electron') return
         const net = node.specifiers.find((specifier) => specifier.type === 'ImportSpecifier' && specifier.imported.name === 'net')
         if (net !== undefined) context.report({ node: net, messageId: 'forbidden', data: { problem: "electron's net opens sockets; Satchel opens none" } })
       },
-      ExportNamedDeclaration: (node) => check(node.source),
-      ExportAllDeclaration: (node) => check(node.source),
+      ExportNamedDeclaration: (node) => check(node.source, node.exportKind === 'type'),
+      ExportAllDeclaration: (node) => check(node.source, node.exportKind === 'type'),
       ImportExpression: (node) => check(node.source),
-      TSImportType: (node) => check(node.source ?? node.argument?.literal),
+      TSImportType: (node) => check(node.source ?? node.argument?.literal, true),
       CallExpression: (node) => {
         const callee = node.callee
         const name = callee.type === 'MemberExpression' ? callee.property.name : callee.name

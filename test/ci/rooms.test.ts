@@ -78,6 +78,13 @@ describe('imports', () => {
   })
 
   it.each([
+    ['a package that package.json does not name', use('left-pad'), 'left-pad is not in package.json'],
+    ['a development package at run time', use('fast-check'), 'fast-check is needed at run time'],
+  ])('%s is refused', async (_title, code, message) => {
+    expect(await lint(engine, code)).toContainEqual(expect.stringContaining(message))
+  })
+
+  it.each([
     ['a re-export', "export * from 'electron'\n"],
     ['a named re-export', "export { app } from 'electron'\n"],
     ['a type', "export type App = import('electron').App\n"],
