@@ -32,7 +32,8 @@ if (electron === undefined) {
   process.exitCode = 5
 } else {
   // Some shells that start from an editor hand this on; with it Electron would behave as plain Node.
-  const { ELECTRON_RUN_AS_NODE: _dropped, ...environment } = process.env
+  const environment = { ...process.env }
+  delete environment.ELECTRON_RUN_AS_NODE
   const child = spawn(electron, [projectFolder, ...process.argv.slice(2)], { stdio: 'inherit', env: environment })
   child.on('error', (error) => {
     process.stderr.write(`Electron could not be started: ${error.message}\n`)

@@ -3,21 +3,33 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { hostname } from 'node:os'
 import { constants, gunzipSync } from 'node:zlib'
 import { z } from 'zod'
 import type { RunSnapshot, RunSummary } from '../contract/calls.ts'
 import { UserError } from '../contract/errors.ts'
-import { evaluationResultSchema, metricsRowSchema, rolloutRecordSchema } from '../contract/events.ts'
-import type { EvaluationResult, MetricsRow, RolloutRecord } from '../contract/events.ts'
+import { evaluationResultSchema, metricsRowSchema, rolloutRecordSchema, runStateSchema } from '../contract/events.ts'
+import type { EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../contract/events.ts'
 
 /** The part of run.json the list needs; unknown fields belong to others. */
 const storedRunSchema = z.object({ version: z.number().int(), training: z.object({ steps: z.number().int() }) })
 const knownVersion = 1
 
+/** status.json: the last sign of life of the engine that works, or worked, on the folder. */
+const statusSchema = z.object({ state: runStateSchema, step: z.number().int(), totalSteps: z.number().int(), pid: z.number().int(), host: z.string(), time: z.string(), message: z.string() })
+/** An engine renews its sign of life every few seconds; one that is this old was left by an engine that is gone. */
+const signOfLifeMilliseconds = 30_000
+const finalStates: readonly RunState[] = ['stopped', 'done', 'failed']
+
 interface Reading<Value> {
   readonly values: Value[]
   /** Lines that could not be read, not counting a half-written last one. */
   readonly unreadable: number
+}
+
+/** Whether an engine is at work on a run in this state. */
+export function isWorking(state: RunState): boolean {
+  return !finalStates.includes(state)
 }
 
 /** Reads JSONL. A last line without its line end was being written when the writer was stopped: it is left out unless it is whole. */
@@ -117,9 +129,29 @@ async function readNewestRollouts(directory: string): Promise<RolloutRecord[]> {
   return []
 }
 
+function processExists(processId: number): boolean {
+  try {
+    process.kill(processId, 0)
+    return true
+  } catch (error) {
+    // A process of another user may not be asked, but it is there.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** What the folder tells about the run's state. A state of work is believed only while its engine gives signs of life. */
+async function readState(directory: string, done: boolean): Promise<{ state: RunState; step: number; message: string }> {
+  const status = statusSchema.safeParse(parseJson(await readText(join(directory, 'status.json'))))
+  if (!status.success) return { state: done ? 'done' : 'stopped', step: 0, message: done ? 'Done.' : 'Not in progress. Resume continues from the newest checkpoint.' }
+  const { state, step, message, pid, host, time } = status.data
+  if (!isWorking(state)) return { state, step, message }
+  const fresh = Math.abs(Date.now() - Date.parse(time)) < signOfLifeMilliseconds
+  if (fresh && (host !== hostname() || processExists(pid))) return { state, step, message }
+  return { state: 'failed', step, message: 'The engine of this run ended without a word: it was killed, or the machine was switched off. Nothing already written is lost; Resume continues from the newest checkpoint.' }
+}
+
 /**
- * A run from its folder. Its state is what the folder tells: 'done' when every step has its row, otherwise 'stopped'
- * (whether an engine is at work on it just now is the supervisor's knowledge).
+ * A run from its folder alone.
  * @throws UserError when it is no run folder, or one of a newer version.
  */
 export async function readRun(directory: string): Promise<RunSnapshot> {
@@ -127,9 +159,8 @@ export async function readRun(directory: string): Promise<RunSnapshot> {
   const metrics = readJsonLines(await readText(join(directory, 'metrics.jsonl')), metricsRowSchema)
   const evaluations = await readEvaluations(directory)
   const rows = newestRowPerStep(metrics.values)
-  const summary = summarise(directory, stored.training.steps, rows)
+  const { summary, message: words } = await summarise(directory, stored.training.steps, rows.at(-1)?.step ?? 0)
   const unreadable = metrics.unreadable + evaluations.unreadable
-  const words = summary.state === 'done' ? 'Done.' : 'Not in progress. Resume continues from the newest checkpoint.'
   return {
     summary,
     metrics: rows,
@@ -139,9 +170,9 @@ export async function readRun(directory: string): Promise<RunSnapshot> {
   }
 }
 
-function summarise(directory: string, totalSteps: number, rows: readonly MetricsRow[]): RunSummary {
-  const step = rows.at(-1)?.step ?? 0
-  return { name: basename(directory), directory: resolve(directory), state: step >= totalSteps ? 'done' : 'stopped', step, totalSteps }
+async function summarise(directory: string, totalSteps: number, lastRow: number): Promise<{ summary: RunSummary; message: string }> {
+  const { state, step, message } = await readState(directory, lastRow >= totalSteps)
+  return { summary: { name: basename(directory), directory: resolve(directory), state, step: Math.max(step, lastRow), totalSteps }, message }
 }
 
 /** The runs in a folder, newest first by name. One whose run.json cannot be read is listed as failed; opening it tells why. */
@@ -152,8 +183,9 @@ export async function listRuns(runsFolder: string): Promise<RunSummary[]> {
     if (!existsSync(join(directory, 'run.json'))) continue
     try {
       const stored = await readStoredRun(directory)
-      const rows = readJsonLines(await readText(join(directory, 'metrics.jsonl')), z.object({ step: z.number().int(), values: z.object({}) }))
-      summaries.push(summarise(directory, stored.training.steps, rows.values.map(({ step }) => ({ step, values: {} }))))
+      const rows = readJsonLines(await readText(join(directory, 'metrics.jsonl')), z.object({ step: z.number().int() }))
+      const { summary } = await summarise(directory, stored.training.steps, rows.values.at(-1)?.step ?? 0)
+      summaries.push(summary)
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       summaries.push({ name, directory: resolve(directory), state: 'failed', step: 0, totalSteps: 0 })

@@ -6,6 +6,7 @@ import { callChannel, eventChannel } from '../contract/bridge.ts'
 import { toEnvelope, UserError } from '../contract/errors.ts'
 import { engineEnvironment, findNodeBinary } from './engine-environment.ts'
 import type { EngineProgram } from './engine-process.ts'
+import { createFolderWatcher } from './folder-watcher.ts'
 import { installMenu } from './menu.ts'
 import { isTrustedSender } from './policies.ts'
 import { answerCall } from './router.ts'
@@ -48,7 +49,8 @@ async function start(): Promise<void> {
     announce: (directory, event) => broadcast('run.event', { directory, event }),
   })
   const runsFolder = join(process.env['SATCHEL_RUNS'] ?? app.getPath('userData'), 'runs')
-  const handlers = createRunHandlers(runsFolder, supervisor)
+  const watcher = createFolderWatcher((directory, event) => broadcast('run.event', { directory, event }))
+  const handlers = createRunHandlers(runsFolder, supervisor, watcher)
   ipcMain.handle(callChannel, (event, name: unknown, request: unknown) => {
     if (isTrustedSender(senderOf(event))) return answerCall(handlers, name, request)
     return { ok: false, error: toEnvelope(new UserError({ code: 'usage', what: 'Only the page of Satchel is answered.' })) }
@@ -59,6 +61,7 @@ async function start(): Promise<void> {
     if (enginesGone) return
     // Engines write a checkpoint before the app leaves.
     event.preventDefault()
+    watcher.dispose()
     void supervisor.dispose().finally(() => {
       enginesGone = true
       app.quit()

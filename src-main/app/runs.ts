@@ -2,21 +2,31 @@
 import { mkdir } from 'node:fs/promises'
 import type { CallName, CallRequest, CallResponse, RunSnapshot, RunSummary } from '../contract/calls.ts'
 import { UserError } from '../contract/errors.ts'
-import { listRuns, readRun, runInside } from './library.ts'
+import type { EngineCommand, EngineEvent } from '../contract/events.ts'
+import { leaveCommand } from './folder-commands.ts'
+import type { FolderWatcher } from './folder-watcher.ts'
+import { isWorking, listRuns, readRun, runInside } from './library.ts'
 import type { Supervisor } from './supervisor.ts'
 
 export type CallHandlers = { readonly [Name in CallName]: (request: CallRequest<Name>) => Promise<CallResponse<Name>> }
 
-function withLiveState(summary: RunSummary, supervisor: Supervisor): RunSummary {
-  const live = supervisor.lastState(summary.directory)
-  if (live === undefined) return summary
-  return { ...summary, state: live.state, step: Math.max(live.step, summary.step), totalSteps: live.totalSteps }
+/** What the supervisor knows better than the folder: the present state of its own runs, and why an engine of its own went without a word. */
+function supervisedState(summary: RunSummary, supervisor: Supervisor): Extract<EngineEvent, { type: 'state' }> | undefined {
+  return supervisor.presentState(summary.directory) ?? (summary.state === 'failed' ? supervisor.lastState(summary.directory) : undefined)
 }
 
-async function openRun(directory: string, supervisor: Supervisor): Promise<RunSnapshot> {
+function withSupervisedState(summary: RunSummary, supervisor: Supervisor): RunSummary {
+  const known = supervisedState(summary, supervisor)
+  if (known === undefined) return summary
+  return { ...summary, state: known.state, step: Math.max(known.step, summary.step), totalSteps: known.totalSteps }
+}
+
+async function openRun(directory: string, supervisor: Supervisor, watcher: FolderWatcher): Promise<RunSnapshot> {
   const snapshot = await readRun(directory)
-  const live = supervisor.lastState(directory)
-  return { ...snapshot, summary: withLiveState(snapshot.summary, supervisor), message: live?.message ?? snapshot.message }
+  // An engine that was started elsewhere tells us nothing; its folder does.
+  const elsewhere = supervisor.presentState(directory) === undefined && isWorking(snapshot.summary.state)
+  watcher.watch(elsewhere ? snapshot : undefined)
+  return { ...snapshot, summary: withSupervisedState(snapshot.summary, supervisor), message: supervisedState(snapshot.summary, supervisor)?.message ?? snapshot.message }
 }
 
 async function ensureFolder(folder: string): Promise<void> {
@@ -30,27 +40,25 @@ async function ensureFolder(folder: string): Promise<void> {
   }
 }
 
+/** Tells the engine of a run something: over its channel when it is ours, through the folder when it was started elsewhere. */
+async function command(supervisor: Supervisor, directory: string, told: 'pause' | 'continue' | 'stop', elsewhere: EngineCommand): Promise<Record<string, never>> {
+  if (supervisor.presentState(directory) === undefined && isWorking((await readRun(directory)).summary.state)) await leaveCommand(directory, elsewhere)
+  else supervisor[told](directory)
+  return {}
+}
+
 /** The handlers for every call of the contract. `runsFolder` is the folder whose children are runs. */
-export function createRunHandlers(runsFolder: string, supervisor: Supervisor): CallHandlers {
+export function createRunHandlers(runsFolder: string, supervisor: Supervisor, watcher: FolderWatcher): CallHandlers {
   return {
-    'runs.list': async () => (await listRuns(runsFolder)).map((summary) => withLiveState(summary, supervisor)),
-    'runs.open': async ({ directory }) => openRun(runInside(runsFolder, directory), supervisor),
+    'runs.list': async () => (await listRuns(runsFolder)).map((summary) => withSupervisedState(summary, supervisor)),
+    'runs.open': async ({ directory }) => openRun(runInside(runsFolder, directory), supervisor, watcher),
     'runs.startDemo': async ({ seed }) => {
       await ensureFolder(runsFolder)
       return supervisor.startDemo(seed, runsFolder)
     },
-    'runs.pause': async ({ directory }) => {
-      supervisor.pause(runInside(runsFolder, directory))
-      return {}
-    },
-    'runs.continue': async ({ directory }) => {
-      supervisor.continue(runInside(runsFolder, directory))
-      return {}
-    },
-    'runs.stop': async ({ directory }) => {
-      supervisor.stop(runInside(runsFolder, directory))
-      return {}
-    },
+    'runs.pause': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'pause', { type: 'pause' }),
+    'runs.continue': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'continue', { type: 'resume' }),
+    'runs.stop': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'stop', { type: 'stop' }),
     'runs.resume': async ({ directory }) => supervisor.resume(runInside(runsFolder, directory)),
   }
 }

@@ -40,7 +40,9 @@ export interface Supervisor {
   continue(directory: string): void
   /** Finish the step and stop; asked a second time, stop at once. Returns immediately: the end is announced. */
   stop(directory: string): void
-  /** The newest `state` of a run that has been alive since the app started; undefined for others. */
+  /** The newest `state` of a run in progress here; undefined for others. */
+  presentState(directory: string): StateEvent | undefined
+  /** The last `state` of a run whose engine has gone since the app started; undefined for others. */
   lastState(directory: string): StateEvent | undefined
   /** Stops every engine and waits until they are gone. */
   dispose(): Promise<void>
@@ -228,7 +230,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     pause: (directory) => liveRun(directory).process.send({ type: 'pause' }),
     continue: (directory) => liveRun(directory).process.send({ type: 'resume' }),
     stop: (directory) => stopRun(liveRun(directory)),
-    lastState: (directory) => active.get(resolve(directory))?.state ?? finished.get(resolve(directory)),
+    presentState: (directory) => active.get(resolve(directory))?.state,
+    lastState: (directory) => finished.get(resolve(directory)),
     dispose: async () => {
       disposed = true
       const leaving = [...processes]

@@ -1,5 +1,5 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -70,6 +70,42 @@ describe('readRun', () => {
   it('is done when every step has its row', async () => {
     appendFileSync(join(run, 'metrics.jsonl'), `${row(3)}\n${row(4)}\n`)
     expect((await readRun(run)).summary.state).toBe('done')
+  })
+
+  describe('and its status.json', () => {
+    const status = (part: object): void => {
+      writeFileSync(join(run, 'status.json'), JSON.stringify({ state: 'running', step: 3, totalSteps: 4, pid: process.pid, host: hostname(), time: new Date().toISOString(), message: 'Words.', ...part }))
+    }
+    const state = async (): Promise<string[]> => {
+      const { summary, message } = await readRun(run)
+      return [summary.state, message]
+    }
+
+    it('tells how the run ended, in the engine’s words', async () => {
+      status({ state: 'stopped', pid: 0 })
+      expect(await state()).toEqual(['stopped', 'Words.'])
+    })
+
+    it('is believed while its engine gives signs of life, also an engine of another machine', async () => {
+      status({})
+      expect(await state()).toEqual(['running', 'Words.'])
+      expect((await readRun(run)).summary.step).toBe(3)
+      status({ host: 'elsewhere', pid: 0 })
+      expect(await state()).toEqual(['running', 'Words.'])
+    })
+
+    it('is not believed when the engine has been silent, or its process is gone', async () => {
+      status({ time: '2020-01-01T00:00:00.000Z' })
+      expect(await state()).toEqual(['failed', expect.stringMatching(/ended without a word/)])
+      // No process has the largest number there can be.
+      status({ pid: 2 ** 31 - 1 })
+      expect(await state()).toEqual(['failed', expect.stringMatching(/ended without a word/)])
+    })
+
+    it('does without one that is half written', async () => {
+      writeFileSync(join(run, 'status.json'), '{"state":"runn')
+      expect((await state())[0]).toBe('stopped')
+    })
   })
 
   it('names file and field when run.json is missing, damaged or newer', async () => {

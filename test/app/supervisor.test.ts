@@ -63,7 +63,7 @@ describe('a run that goes well', () => {
     expect(summary).toMatchObject({ name: 'demo-1', directory: join(runsFolder, 'demo-1'), totalSteps: 6 })
     await reached('done')
     expect(heard.filter((event) => event.type === 'metrics').map((event) => event.row.step)).toEqual([1, 2, 3, 4, 5, 6])
-    expect(supervisor.lastState(summary.directory)?.state).toBe('done')
+    expect((supervisor.presentState(summary.directory) ?? supervisor.lastState(summary.directory))?.state).toBe('done')
   })
 
   it('pauses, continues and stops with a checkpoint when asked', async () => {
@@ -150,7 +150,7 @@ describe('a run that does not go well', () => {
 
   it('hands on the reason of an engine that refuses to start', async () => {
     supervise('refuse')
-    await expect(supervisor.startDemo(1, runsFolder)).rejects.toThrow('model.safetensors: the built-in model is damaged Expected a whole file. Install Satchel again.')
+    await expect(supervisor.startDemo(1, runsFolder)).rejects.toThrow('model.safetensors: the built-in model is damaged. Expected a whole file. Install Satchel again.')
   })
 
   it('names a Node binary that cannot be started', async () => {

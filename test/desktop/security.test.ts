@@ -123,7 +123,7 @@ describe.skipIf(missing !== '')(`the page${missing === '' ? '' : ` (skipped: ${m
       await new Promise((resolve) => setTimeout(resolve, 0))
       return {
         evaluate: attempt(() => (0, eval)('1')),
-        construct: attempt(() => new Function('return 1')()),
+        construct: attempt(() => Reflect.construct(Function, ['return 1'])),
         markup: attempt(() => (document.createElement('div').innerHTML = '<b>x</b>')),
       }
     })

@@ -8,7 +8,8 @@
 //   refuse    reports a bad-input error instead of starting
 //   lingering reports `done` and then does not leave
 // SATCHEL_FAKE_STEP_MILLISECONDS (default 40) and SATCHEL_FAKE_STEPS (default 12) set its pace.
-import { existsSync, mkdirSync, readdirSync, readFileSync, appendFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, appendFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -130,6 +131,8 @@ function say(event) {
 }
 
 function sayState(state, message) {
+  const status = { state, step, totalSteps, pid: process.pid, host: hostname(), time: new Date().toISOString(), message }
+  writeFileSync(join(directory, 'status.json'), JSON.stringify(status))
   const left = state === 'running' ? ((totalSteps - step) * stepMilliseconds) / 1000 : null
   say({ type: 'state', state, step, totalSteps, secondsLeft: left, runDirectory: directory, message })
 }
@@ -144,6 +147,7 @@ function openFolder(start) {
     directory = start.runDirectory
     seed = JSON.parse(readFileSync(join(directory, 'run.json'), 'utf8')).seed
     step = readdirSync(join(directory, 'checkpoints')).map(Number).sort((a, b) => a - b).at(-1) ?? 0
+    cutAfterStep()
     return
   }
   seed = start.demo.seed
@@ -152,6 +156,15 @@ function openFolder(start) {
   directory = join(start.demo.runsDirectory, `demo-${number}`)
   for (const folder of ['rollouts', 'eval', 'checkpoints']) mkdirSync(join(directory, folder), { recursive: true })
   writeFileSync(join(directory, 'run.json'), JSON.stringify({ version: 1, name: `demo-${number}`, seed, training: { steps: totalSteps } }))
+}
+
+/** What the killed engine did after its checkpoint is done again. */
+function cutAfterStep() {
+  const file = join(directory, 'metrics.jsonl')
+  if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').split('\n').filter((line) => line !== '' && JSON.parse(line).step <= step).map((line) => `${line}\n`).join(''))
+  for (const folder of ['rollouts', 'eval']) {
+    for (const name of readdirSync(join(directory, folder))) if (Number.parseInt(name, 10) > step) rmSync(join(directory, folder, name))
+  }
 }
 
 function stepFile(folder, extension) {

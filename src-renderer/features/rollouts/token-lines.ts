@@ -6,6 +6,8 @@ export interface TokenPiece {
   readonly token: number
   readonly text: string
   readonly kind: 'text' | 'line-end' | 'no-text'
+  /** The token's first piece stands for the token; the others are only drawn. */
+  readonly first: boolean
 }
 
 export interface LineFlag {
@@ -53,7 +55,7 @@ export function tokenLines(rollout: RolloutRecord): TokenLine[] {
     const to = Math.max(from, rollout.ends[token] ?? from)
     drawn = to
     if (from === to) {
-      lines[lineAt(starts, Math.min(from, text.length))]?.pieces.push({ token, text: '', kind: 'no-text' })
+      lines[lineAt(starts, Math.min(from, text.length))]?.pieces.push({ token, text: '', kind: 'no-text', first: true })
       continue
     }
     addPieces(lines, starts, text, token, from, to)
@@ -71,10 +73,10 @@ function addPieces(lines: { pieces: TokenPiece[] }[], starts: readonly number[],
     const index = lineAt(starts, at)
     const end = text.indexOf('\n', at)
     const stop = end < 0 ? to : Math.min(to, end)
-    if (stop > at) lines[index]?.pieces.push({ token, text: text.slice(at, stop), kind: 'text' })
+    if (stop > at) lines[index]?.pieces.push({ token, text: text.slice(at, stop), kind: 'text', first: at === from })
     at = stop
     if (at < to) {
-      lines[index]?.pieces.push({ token, text: '', kind: 'line-end' })
+      lines[index]?.pieces.push({ token, text: '', kind: 'line-end', first: at === from })
       at += 1
     }
   }
