@@ -32,7 +32,8 @@ describe.each(implementations)('AdamW, %s', (_, kernels) => {
     expect(parameter[0]).toBeCloseTo(0.89, 6)
     kernels.adamW(parameter, Float32Array.of(-0.25), m, v, { ...options, step: 2 })
     expect(parameter[0]).toBeCloseTo(0.85443, 6)
-    expect([m[0], v[0]]).toEqual([Math.fround(0.02), Math.fround(0.0031)].map((x) => expect.closeTo(x, 8)))
+    expect(m[0]).toBeCloseTo(0.02, 8)
+    expect(v[0]).toBeCloseTo(0.0031, 8)
   })
 
   it('decays the parameter apart from the gradient', () => {

@@ -15,7 +15,7 @@ describe('native-kernels/build.mjs', () => {
     if (buildOutcome.status === 'no-compiler') {
       // Not a silent skip: what is absent, and what is therefore not tested.
       console.warn(`${buildOutcome.message}; absent here: every comparison with the native kernels`)
-      expect(process.env['SATCHEL_REQUIRE_ALL'], 'a C++ compiler is required (SATCHEL_REQUIRE_ALL=1)').not.toBe('1')
+      expect(process.env['CI'], 'continuous integration needs a C++ compiler').not.toBe('true')
       return
     }
     expect(buildOutcome.status, buildOutcome.message).not.toBe('failed')

@@ -1,5 +1,5 @@
 // The implementations that the kernel tests hold against each other. Where no C++ compiler is, only TypeScript is left, and
-// build.test.ts says so (and fails when SATCHEL_REQUIRE_ALL=1, as in continuous integration).
+// build.test.ts says so (and fails when CI=true).
 import { build } from '../../native-kernels/build.mjs'
 import { kernelsOf, loadBinary, typescriptKernels } from '../../src-main/engine/runtime/kernels.ts'
 import type { Kernels } from '../../src-main/engine/runtime/kernels.ts'

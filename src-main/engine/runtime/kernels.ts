@@ -176,8 +176,9 @@ export interface SampleRequest {
 }
 
 /**
- * Samples one id a row; see runtime/sampling.ts for the law.
- * @throws RangeError for a setting outside its range, Error when a row has NaN or +infinity or nothing to sample (it names the row)
+ * Samples one id a row; see runtime/sampling.ts for the law. The id is -1 where the logits of a row hold NaN or +infinity, or no finite
+ * number below `sampleLimit`: the caller knows which prompt that was and says so.
+ * @throws RangeError for a setting outside its range, Error when an array does not have the length that rows and vocabulary demand
  */
 export function sampleTokens(request: SampleRequest): SamplingResult {
   const { rows, vocabulary } = request
@@ -196,8 +197,6 @@ export function sampleTokens(request: SampleRequest): SamplingResult {
   if (!(batch.sampleLimit >= 1 && batch.sampleLimit <= vocabulary)) throw new RangeError(`sampling: sampleLimit ${batch.sampleLimit} is not between 1 and the vocabulary size ${vocabulary}`)
   const result: SamplingResult = { ids: new Int32Array(rows), logProbability: new Float32Array(rows), fullLogProbability: new Float32Array(rows), entropy: new Float32Array(rows) }
   current().kernels.sample(batch, result)
-  const bad = result.ids.indexOf(-1)
-  if (bad >= 0) throw new Error(`sampling: the logits of row ${bad} hold NaN or +infinity, or no finite number below id ${batch.sampleLimit}`)
   return result
 }
 

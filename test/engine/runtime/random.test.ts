@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createStream, philox4x32, streamFromState } from '../../../src-main/engine/runtime/random.ts'
+import type { StreamState } from '../../../src-main/engine/runtime/random.ts'
 
 function hexBlock(block: number, stream: [number, number], key: [number, number]): string[] {
   const out = new Uint32Array(4)
@@ -74,7 +75,7 @@ describe('createStream', () => {
       fc.property(fc.integer(), fc.integer({ min: 0, max: 50 }), (seed, read) => {
         const stream = createStream(seed, 'restore')
         for (let i = 0; i < read; i++) stream.uint32()
-        const copy = streamFromState(JSON.parse(JSON.stringify(stream.state())))
+        const copy = streamFromState(JSON.parse(JSON.stringify(stream.state())) as StreamState)
         for (let i = 0; i < 9; i++) expect(copy.uint32()).toBe(stream.uint32())
         expect(copy.normal()).toBe(stream.normal())
         expect(copy.state()).toEqual(stream.state())
