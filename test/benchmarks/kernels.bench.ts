@@ -9,15 +9,7 @@ import type { AdamWOptions, Kernels } from '../../src-main/engine/runtime/kernel
 import { projectRoot } from '../../src-main/engine/runtime/paths.ts'
 import { createStream } from '../../src-main/engine/runtime/random.ts'
 import type { SamplingBatch, SamplingResult } from '../../src-main/engine/runtime/sampling.ts'
-
-export interface Row {
-  readonly name: string
-  readonly value: number
-  readonly unit: string
-  /** The goal in words, such as '>= 5'. */
-  readonly target?: string
-  readonly ratio?: number
-}
+import type { BenchmarkRow } from './rows.ts'
 
 /** Median milliseconds of each side; the sides take turns so that a disturbance meets all of them. */
 function medians(sides: Record<string, () => void>, turns: number): Record<string, number> {
@@ -32,7 +24,7 @@ function medians(sides: Record<string, () => void>, turns: number): Record<strin
   return Object.fromEntries([...times].map(([name, list]) => [name, list.sort((a, b) => a - b)[list.length >> 1]!]))
 }
 
-function advantageRows(native: Kernels | undefined): Row[] {
+function advantageRows(native: Kernels | undefined, quick: boolean): BenchmarkRow[] {
   const stream = createStream(1, 'bench advantages')
   const config = estimatorConfigSchema.parse({})
   const rollouts = 64 * 8
@@ -52,19 +44,21 @@ function advantageRows(native: Kernels | undefined): Row[] {
       typescript: () => typescriptKernels.advantages(config, batch, result),
       ...(native === undefined ? {} : { native: () => native.advantages(config, batch, result) }),
     },
-    101,
+    quick ? 11 : 101,
   )
   const name = 'advantages 64 x 8 x 1,024'
-  const rows: Row[] = [
+  const rows: BenchmarkRow[] = [
     { name: `${name}: copy of the rewards`, value: time['copy']!, unit: 'ms' },
     { name: `${name}: TypeScript`, value: time['typescript']!, unit: 'ms' },
   ]
   if (time['native'] === undefined) return rows
+  const gain = time['typescript']! / time['native']
+  const overCopy = time['native'] / time['copy']!
   return [
     ...rows,
     { name: `${name}: native`, value: time['native'], unit: 'ms' },
-    { name: `${name}: TypeScript / native`, value: time['typescript']! / time['native'], unit: 'times', target: '>= 5', ratio: time['typescript']! / time['native'] },
-    { name: `${name}: native / copy`, value: time['native'] / time['copy']!, unit: 'times', target: '<= 3', ratio: time['native'] / time['copy']! },
+    { name: `${name}: TypeScript / native`, value: gain, unit: 'ratio', goal: 'at least 5', met: gain >= 5 },
+    { name: `${name}: native / copy`, value: overCopy, unit: 'ratio', goal: 'at most 3', met: overCopy <= 3 },
   ]
 }
 
@@ -74,9 +68,9 @@ const laws: [string, { topK: number; topP: number }][] = [
   ['top-k 50', { topK: 50, topP: 1 }],
 ]
 
-function samplingRows(native: Kernels | undefined): Row[] {
+function samplingRows(native: Kernels | undefined, quick: boolean): BenchmarkRow[] {
   const stream = createStream(1, 'bench sampling')
-  const rows = 64
+  const rows = quick ? 8 : 64
   const vocabulary = 151936
   const logits = new Float32Array(rows * vocabulary)
   for (let i = 0; i < logits.length; i++) logits[i] = 6 * (stream.uniform() + stream.uniform() + stream.uniform() - 1.5) // about normal, deviation 3
@@ -87,33 +81,34 @@ function samplingRows(native: Kernels | undefined): Row[] {
       logits, rows, vocabulary, sampleLimit: vocabulary, uniform,
       temperature: new Float64Array(rows).fill(1), topK: new Int32Array(rows).fill(topK), topP: new Float64Array(rows).fill(topP), minP: new Float64Array(rows),
     }
-    const time = medians({ typescript: () => typescriptKernels.sample(batch, result), ...(native === undefined ? {} : { native: () => native.sample(batch, result) }) }, 5)
-    return pair(`sampling 64 x 151,936, ${law}`, time)
+    const time = medians({ typescript: () => typescriptKernels.sample(batch, result), ...(native === undefined ? {} : { native: () => native.sample(batch, result) }) }, quick ? 1 : 5)
+    return pair(`sampling ${rows} x 151,936, ${law}`, time)
   })
 }
 
-function adamWRows(native: Kernels | undefined): Row[] {
-  const count = 10_000_000
+function adamWRows(native: Kernels | undefined, quick: boolean): BenchmarkRow[] {
+  const count = quick ? 1_000_000 : 10_000_000
+  const turns = quick ? 3 : 7
+  const size = count.toLocaleString('en-US')
   const options: AdamWOptions = { learningRate: 1e-4, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.01, gradientScale: 0.5, step: 3 }
   const [parameter, gradient, m, v] = [1, 0.01, 0.001, 1e-4].map((value) => new Float32Array(count).fill(value)) as [Float32Array, Float32Array, Float32Array, Float32Array]
   const sides = (kernels: Kernels) => () => kernels.adamW(parameter, gradient, m, v, options)
   const norms = (kernels: Kernels) => () => void kernels.squaredNorm(gradient)
-  const update = medians({ typescript: sides(typescriptKernels), ...(native === undefined ? {} : { native: sides(native) }) }, 7)
-  const norm = medians({ typescript: norms(typescriptKernels), ...(native === undefined ? {} : { native: norms(native) }) }, 7)
-  return [...pair('AdamW, 10,000,000 parameters', update), ...pair('squared norm, 10,000,000 numbers', norm)]
+  const update = medians({ typescript: sides(typescriptKernels), ...(native === undefined ? {} : { native: sides(native) }) }, turns)
+  const norm = medians({ typescript: norms(typescriptKernels), ...(native === undefined ? {} : { native: norms(native) }) }, turns)
+  return [...pair(`AdamW, ${size} parameters`, update), ...pair(`squared norm, ${size} numbers`, norm)]
 }
 
-function pair(name: string, time: Record<string, number>): Row[] {
-  const typescript: Row = { name: `${name}: TypeScript`, value: time['typescript']!, unit: 'ms' }
+function pair(name: string, time: Record<string, number>): BenchmarkRow[] {
+  const typescript: BenchmarkRow = { name: `${name}: TypeScript`, value: time['typescript']!, unit: 'ms' }
   if (time['native'] === undefined) return [typescript]
-  const ratio = time['typescript']! / time['native']
-  return [typescript, { name: `${name}: native`, value: time['native'], unit: 'ms' }, { name: `${name}: TypeScript / native`, value: ratio, unit: 'times', ratio }]
+  return [typescript, { name: `${name}: native`, value: time['native'], unit: 'ms' }, { name: `${name}: TypeScript / native`, value: time['typescript']! / time['native'], unit: 'ratio' }]
 }
 
-/** All rows; where no binary can be built only the TypeScript times. */
-export function benchmarkKernels(): Promise<Row[]> {
+/** All rows; where no binary can be built only the TypeScript times. `quick` proves that it runs, with fewer and smaller turns. */
+export function benchmarkKernels(quick: boolean): Promise<BenchmarkRow[]> {
   spawnSync(process.execPath, [join(projectRoot(), 'native-kernels', 'build.mjs')], { stdio: 'ignore' })
   const { binary } = loadBinary()
   const native = binary === undefined ? undefined : kernelsOf(binary)
-  return Promise.resolve([...advantageRows(native), ...samplingRows(native), ...adamWRows(native)])
+  return Promise.resolve([...advantageRows(native, quick), ...samplingRows(native, quick), ...adamWRows(native, quick)])
 }
