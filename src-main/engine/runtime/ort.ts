@@ -149,8 +149,8 @@ async function createMovers(threads: number): Promise<Movers> {
     let program = programs.get(name)
     if (program === undefined) {
       const graph = new Graph(name)
-      // A product with one: a bare Identity may be folded away together with the copy it stands for.
-      graph.output('y', op.mul(graph.input('x', 'float32', Array.from({ length: rank }, (_, axis) => `N${axis}`)), 1))
+      // No arithmetic: a graphics card would round the smallest numbers to zero, and the bits must come back as they were.
+      graph.output('y', op.identity(graph.input('x', 'float32', Array.from({ length: rank }, (_, axis) => `N${axis}`))))
       program = compile('webgpu', threads, graph, resident)
       programs.set(name, program)
     }

@@ -34,7 +34,7 @@ function relativeDifference(actual: Float32Array, reference: Float32Array): numb
 
 describe.skipIf(absent !== undefined)(`webgpu tensors${absent === undefined ? '' : ` (skipped: ${absent})`}`, () => {
   it.each([[[]], [[6]], [[2, 3]], [[1, 2, 3]], [[1, 2, 1, 3]]])('an uploaded tensor of shape %j lives on the device and reads back bit for bit', async (dims) => {
-    const data = dims.length === 0 ? Float32Array.of(-1.5) : Float32Array.of(1, -0, 3e38, Number.NaN, Number.POSITIVE_INFINITY, 2 ** -126)
+    const data = dims.length === 0 ? Float32Array.of(-1.5) : Float32Array.of(1, -0, 3e38, Number.NaN, Number.POSITIVE_INFINITY, 2 ** -140)
     const tensor = await webgpu.upload(data, dims)
     expect(tensor.location).toBe('gpu-buffer')
     expect(tensor.dims).toEqual(dims)
