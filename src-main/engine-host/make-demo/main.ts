@@ -6,10 +6,11 @@ import { createChatTemplate, encodePromptRow } from '../../engine/models/chat-te
 import { readChatTemplate } from '../../engine/models/chat-template-file.ts'
 import { readDecoderConfig } from '../../engine/models/config.ts'
 import { initialWeights } from '../../engine/models/initial-weights.ts'
-import { writeModelFolder } from '../../engine/models/model-folder.ts'
 import { createPolicyWeights } from '../../engine/models/policy-weights.ts'
+import { writeSafetensors } from '../../engine/models/safetensors-write.ts'
 import { openTokenizer } from '../../engine/models/tokenizer.ts'
 import { createDevice } from '../../engine/runtime/ort.ts'
+import { SINGLE_FILE } from '../../engine/models/weights.ts'
 import { resourcePath } from '../../engine/runtime/paths.ts'
 import { trainSupervised, type SupervisedExample } from '../../engine/training/supervised.ts'
 import { corpusExample, type CorpusOptions } from './corpus.ts'
@@ -27,7 +28,7 @@ export const demoRecipe = {
 async function main(target: string): Promise<void> {
   writeDemoResources(target)
   const folder = join(target, 'model')
-  const { config, rawConfig, rawGeneration } = await readDecoderConfig(folder)
+  const { config } = await readDecoderConfig(folder)
   const tokenizer = await openTokenizer(folder, config)
   const source = await readChatTemplate(folder)
   const template = source === null ? null : createChatTemplate(source, tokenizer)
@@ -51,7 +52,8 @@ async function main(target: string): Promise<void> {
       if (step % 10 === 0) process.stderr.write(`step ${step}/${demoRecipe.steps}  loss ${loss.toFixed(4)} nats a token  gradient norm ${norm.toFixed(3)}  ${((Date.now() - start) / 1000).toFixed(0)} s\n`)
     },
   })
-  await writeModelFolder(folder, { config, rawConfig, rawGeneration, tensors: (name) => (policy.parameters.get(name) as { data: Float32Array }).data, tokenizerFrom: folder })
+  const tensors = [...policy.parameters.values()].map(({ name, shape, data }) => ({ name, shape, dtype: 'F32' as const, data }))
+  await writeSafetensors(join(folder, SINGLE_FILE), tensors)
   process.stderr.write(`written to ${folder}\n`)
 }
 

@@ -16,6 +16,9 @@ import {
   type Shape,
 } from './shape.ts'
 
+/** Slice end that means: to the end. */
+const END = 2 ** 31 - 1
+
 /** A value or a number that becomes a shared float32 constant. */
 export type Operand = Value | number
 
@@ -227,10 +230,20 @@ export function concat(values: readonly Value[], axis: number): Value {
   return one(first.graph, 'Concat', values, { axis: index }, first.type, first.shape.map((dimension, at) => (at === index ? size : dimension)))
 }
 
-/** Rows of `a` followed by rows of `b`; `rows` names the new first dimension, which no product of symbols can express. */
-export function concatRows(a: Value, b: Value, rows: string): Value {
-  if (a.type !== b.type || !sameShape(a.shape.slice(1), b.shape.slice(1))) throw a.graph.error(`Concat: ${b.name} ${formatShape(b.shape)} does not fit below ${a.name} ${formatShape(a.shape)}`)
-  return one(a.graph, 'Concat', [a, b], { axis: 0 }, a.type, [rows, ...a.shape.slice(1)])
+/** `a` followed by `b` along `axis`; `size` names the new dimension, which no product of symbols can express. */
+export function concatNamed(a: Value, b: Value, axis: number, size: string): Value {
+  const index = axisOf(a, 'Concat', axis)
+  const fits = a.type === b.type && a.shape.length === b.shape.length && a.shape.every((dimension, at) => at === index || sameDimension(dimension, b.shape[at] as Dimension))
+  if (!fits) throw a.graph.error(`Concat: ${b.name} ${formatShape(b.shape)} does not fit ${a.name} ${formatShape(a.shape)} along axis ${index}`)
+  return one(a.graph, 'Concat', [a, b], { axis: index }, a.type, a.shape.map((dimension, at) => (at === index ? size : dimension)))
+}
+
+/** Undoes `concatNamed` with a `b` of size 1: everything but the last element along `axis` (of size `size`), and the last. */
+export function splitLast(x: Value, axis: number, size: Dimension): { readonly rest: Value; readonly last: Value } {
+  const index = axisOf(x, 'Slice', axis)
+  const cut = (start: number, end: number, extent: Dimension): Value =>
+    one(x.graph, 'Slice', [x], { axis: index, start, end }, x.type, x.shape.map((dimension, at) => (at === index ? extent : dimension)))
+  return { rest: cut(0, -1, size), last: cut(-1, END, 1) }
 }
 
 /** Elements `start..end` (end exclusive) along `axis`, whose size is a number. */

@@ -8,12 +8,16 @@ import { rearrangeProgram } from './programs.ts'
 export interface KeyValueCache {
   /** Rows in use. */
   readonly rows: number
+  /** Positions a row has room for. */
+  readonly capacity: number
   /** Feeds and output targets of the sampling program for the rows in use. */
   feeds(): Record<string, Tensor>
   /** Where the program may write its caches; undefined where it must make new ones. */
   targets(): Record<string, Tensor> | undefined
-  /** Takes over what the program returned. */
+  /** Takes over the caches a prompt or a decode step returned. */
   accept(outputs: Readonly<Record<string, Tensor>>): void
+  /** Host caches only: puts one new key and value of every layer and row at position `lengths[row]`. */
+  append?(outputs: Readonly<Record<string, Tensor>>, lengths: readonly number[]): void
   /** Row `at` becomes what row `kept[at]` (>= at) was; then appends rows of `fresh` (a prompt prefilled once may serve several rows). */
   rearrange(kept: readonly number[], fresh: KeyValueCache | undefined, freshRows: readonly number[]): Promise<void>
   dispose(): void
@@ -38,6 +42,7 @@ export function createHostCache(device: Device, policy: PolicyWeights, capacity:
     Object.fromEntries(names.map((pair, index) => [select(pair), device.tensor((arrays[index] as Float32Array).subarray(0, used * rowSize), [used, kvHeads, capacity, headSize])]))
   return {
     arrays,
+    capacity,
     get rows() {
       return used
     },
@@ -45,6 +50,18 @@ export function createHostCache(device: Device, policy: PolicyWeights, capacity:
     targets: () => tensors((pair) => pair.present),
     accept() {
       // The program wrote into the arrays themselves.
+    },
+    append(outputs, lengths) {
+      names.forEach(({ present }, index) => {
+        const array = arrays[index] as Float32Array
+        const fresh = (outputs[present] as Tensor).data as Float32Array
+        for (let row = 0, from = 0; row < used; row++) {
+          for (let head = 0; head < kvHeads; head++, from += headSize) {
+            const to = row * rowSize + (head * capacity + (lengths[row] as number)) * headSize
+            for (let i = 0; i < headSize; i++) array[to + i] = fresh[from + i] as number
+          }
+        }
+      })
     },
     rearrange(kept, fresh, freshRows) {
       if (kept.length + freshRows.length > maxRows) throw new Error(`${kept.length} + ${freshRows.length} rows exceed the cache's ${maxRows}`)
@@ -77,6 +94,7 @@ export async function createDeviceCache(device: Device, policy: PolicyWeights, c
     tensors = next
   }
   return {
+    capacity,
     get rows() {
       return used
     },

@@ -9,7 +9,7 @@ import { sampleTokens } from '../runtime/kernels.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import type { RandomStream } from '../runtime/random.ts'
 import { createCacheFactory, type CacheFactory, type KeyValueCache } from './cache.ts'
-import { samplingProgram } from './programs.ts'
+import { samplingProgram, singleTokenProgram } from './programs.ts'
 
 /** The law completions are drawn from. Zero for topK and minP, one for topP switch them off; temperature 0 takes the likeliest id. */
 export interface SamplingLaw {
@@ -88,6 +88,7 @@ export async function createSampler(device: Device, policy: PolicyWeights, maxLe
   const program = await device.compile(samplingProgram(policy, { embedFrozen: device.kind === 'cpu' }), {
     resident: Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat(),
   })
+  const decode = device.kind === 'cpu' ? await device.compile(singleTokenProgram(policy, { embedFrozen: true })) : undefined
   const caches = await createCacheFactory(device, policy)
   const half = policy.config.rotaryDimensions / 2
   const tables = rotaryTables(policy.config, maxLength)
@@ -99,12 +100,13 @@ export async function createSampler(device: Device, policy: PolicyWeights, maxLe
       checkLengths(requests, options, maxLength)
       Object.assign(times, { prefill: 0, decode: 0, sampling: 0, total: 0, decodeSteps: 0, tokens: 0 })
       const start = performance.now()
-      const rollouts = await decodeAll({ device, policy, program, caches, shared, times }, requests, options)
+      const rollouts = await decodeAll({ device, policy, program, decode, caches, shared, times }, requests, options)
       times.total = (performance.now() - start) / 1000
       return rollouts
     },
     async release() {
       await program.release()
+      await decode?.release()
       await caches.release()
     },
   }
@@ -127,7 +129,10 @@ function checkLengths(requests: readonly GenerationRequest[], options: Generatio
 interface Machinery {
   readonly device: Device
   readonly policy: PolicyWeights
+  /** Prompts, and on devices other than the CPU single tokens too. */
   readonly program: Program
+  /** Single tokens on the CPU. */
+  readonly decode: Program | undefined
   readonly caches: CacheFactory
   readonly shared: Readonly<Record<string, Tensor>>
   readonly times: GenerationTimes
@@ -270,25 +275,43 @@ async function prefill(
 
 /** Feeds each row's last id and returns the logits of its successor, [rows, vocabulary]. */
 async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: KeyValueCache): Promise<Float32Array> {
-  const { device, program, policy, times } = machinery
+  const { device, policy, times } = machinery
   const before = performance.now()
   const count = rows.length
-  const outputs = await program.run(
-    {
-      ...weightFeeds(program, policy),
-      ...machinery.shared,
-      ...cache.feeds(),
-      ids: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.next)), [count, 1]),
-      positions: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.length)), [count, 1]),
-      lastIndex: device.tensor(Int32Array.from(rows, (row) => row.length), [count]),
-      total: device.tensor(Int32Array.of(rows.reduce((most, row) => Math.max(most, row.length + 1), 0)), []),
-      rows: device.tensor(BigInt64Array.from({ length: count }, (_, row) => BigInt(row)), [count]),
-    },
-    cache.targets(),
-  )
-  cache.accept(outputs)
+  const program = machinery.decode ?? machinery.program
+  const lengths = rows.map((row) => row.length)
+  const feeds = {
+    ...weightFeeds(program, policy),
+    ...machinery.shared,
+    ...cache.feeds(),
+    ids: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.next)), [count, 1]),
+    positions: device.tensor(BigInt64Array.from(lengths, (length) => BigInt(length)), [count, 1]),
+  }
+  let outputs: Record<string, Tensor>
+  if (machinery.decode !== undefined) {
+    outputs = await program.run({ ...feeds, mask: device.tensor(cacheMask(lengths, cache.capacity), [count, 1, 1, cache.capacity]) })
+    cache.append?.(outputs, lengths)
+  } else {
+    outputs = await program.run(
+      {
+        ...feeds,
+        lastIndex: device.tensor(Int32Array.from(lengths), [count]),
+        total: device.tensor(Int32Array.of(Math.max(...lengths) + 1), []),
+        rows: device.tensor(BigInt64Array.from({ length: count }, (_, row) => BigInt(row)), [count]),
+      },
+      cache.targets(),
+    )
+    cache.accept(outputs)
+  }
   for (const row of rows) row.length++
   times.decode += (performance.now() - before) / 1000
   times.decodeSteps++
   return device.read(outputs['logits'] as Tensor)
+}
+
+/** [rows, 1, 1, capacity]: 0 on each row's own tokens, a large negative number behind them. */
+function cacheMask(lengths: readonly number[], capacity: number): Float32Array {
+  const mask = new Float32Array(lengths.length * capacity)
+  lengths.forEach((length, row) => mask.fill(-1e9, row * capacity + length, (row + 1) * capacity))
+  return mask
 }

@@ -1,0 +1,22 @@
+// What a benchmark reports: one row a number, with its unit and, where there is a goal, whether it is met. Nothing here fails a build.
+
+export interface BenchmarkRow {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  /** The goal as a sentence, and whether this run met it. */
+  readonly goal?: string
+  readonly met?: boolean
+}
+
+/** Median seconds of `runs` calls after one warm-up call. */
+export async function medianSeconds(run: () => unknown, runs: number): Promise<number> {
+  await run()
+  const times: number[] = []
+  for (let i = 0; i < runs; i++) {
+    const before = performance.now()
+    await run()
+    times.push((performance.now() - before) / 1000)
+  }
+  return times.sort((a, b) => a - b)[runs >> 1] as number
+}
