@@ -1,5 +1,5 @@
 // The WebGPU device against the CPU device: tensors that stay on the device, and whole training passes in both layouts.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { lossConfigSchema, type AdapterConfig } from '../../../src-main/contract/run-config.ts'
 import { Graph, op } from '../../../src-main/engine/graph/index.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
@@ -13,6 +13,9 @@ import { caseFeeds, caseValues, derivativeCases, lossGraph } from '../../support
 import { cpu, evaluate, numbers } from '../../support/evaluate.ts'
 import { parityCases, parityExpectation, parityFolder } from '../../support/parity.ts'
 import { webgpuAbsence } from '../../support/webgpu.ts'
+
+// A Vulkan in software compiles every shader anew, on the processors the other tests use.
+vi.setConfig({ testTimeout: 300_000 })
 
 const absent = webgpuAbsence()
 if (absent !== undefined) console.warn(`WebGPU tests are skipped: ${absent}`)

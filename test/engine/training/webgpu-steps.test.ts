@@ -1,6 +1,6 @@
 // Two whole training steps - sampling, advantages, update - on WebGPU against the CPU. The model is a parity fixture, which has no tokenizer
 // and answers no prompt: a text of one letter an id and a reward that likes some ids stand in.
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { PromptRow, ScoredCompletion } from '../../../src-main/contract/rewards.ts'
 import { runConfigSchema, type RunConfig } from '../../../src-main/contract/run-config.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
@@ -13,6 +13,9 @@ import { createOptimizer } from '../../../src-main/engine/training/optimizer.ts'
 import { createPass, gradientArrays } from '../../../src-main/engine/training/passes.ts'
 import { parityFolder } from '../../support/parity.ts'
 import { webgpuAbsence } from '../../support/webgpu.ts'
+
+// A Vulkan in software compiles every shader anew, on the processors the other tests use.
+vi.setConfig({ testTimeout: 300_000 })
 
 const absent = webgpuAbsence()
 if (absent !== undefined) console.warn(`WebGPU training is not tested: ${absent}`)
