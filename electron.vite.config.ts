@@ -18,6 +18,9 @@ export default defineConfig({
           'engine-child': resolve('src-main/engine-host/engine-child.ts'),
           'reward-worker': resolve('src-main/engine-host/reward-worker.ts'),
           'render-sandbox': resolve('src-main/engine-host/render-sandbox.ts'),
+          // Not run by Node: bundled once more when a sandbox starts, into the script its contexts evaluate.
+          'render-sandbox-environment': resolve('src-main/engine-host/render-sandbox-environment.ts'),
+          'render-sandbox-kit': resolve('src-main/engine-host/render-sandbox-kit.ts'),
         },
         output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
       },
