@@ -19,12 +19,12 @@ export const compilerOptions: ts.CompilerOptions = {
   types: [],
 }
 
-const require = createRequire(join(projectRoot(), 'package.json'))
+const fromProject = createRequire(join(projectRoot(), 'package.json'))
 const slashes = (path: string): string => path.replaceAll('\\', '/')
 
 /** Folder of TypeScript's lib.*.d.ts files. */
-const libraryFolder = slashes(dirname(require.resolve('typescript')))
-const reactFolder = slashes(dirname(require.resolve('@types/react/package.json')))
+const libraryFolder = slashes(dirname(fromProject.resolve('typescript')))
+const reactFolder = slashes(dirname(fromProject.resolve('@types/react/package.json')))
 const csstypeFile = slashes(join(dirname(createRequire(join(reactFolder, 'package.json')).resolve('csstype/package.json')), 'index.d.ts'))
 
 const modules: Readonly<Record<string, string>> = {

@@ -1,0 +1,116 @@
+// Whole runs on a tiny random model with the real reward processes: resumed runs are bit-equal, commands are obeyed, inputs are held to.
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EngineCommand, EngineEvent } from '../../../src-main/contract/events.ts'
+import type { RunConfigInput } from '../../../src-main/contract/run-config.ts'
+import type { CommandSource } from '../../../src-main/engine/training/run-folder.ts'
+import { runTraining } from '../../../src-main/engine/training/run.ts'
+import { buildForTests } from '../../support/build-entries.ts'
+import { writeTinyModel } from '../../support/tiny-model.ts'
+
+let home: string
+beforeAll(async () => {
+  await buildForTests()
+  home = await mkdtemp(join(tmpdir(), 'satchel-run-'))
+  await writeTinyModel(join(home, 'model'))
+  const rows = Array.from({ length: 6 }, (_, index) => ({ id: `p${index}`, prompt: `Make a card titled Number ${index}.`, requirements: [{ kind: 'text', text: `Number ${index}` }], split: index < 4 ? 'train' : 'heldout' }))
+  await writeFile(join(home, 'prompts.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+}, 120_000)
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+const config = (extra: Partial<RunConfigInput> = {}): RunConfigInput => ({
+  model: join(home, 'model'),
+  data: { prompts: join(home, 'prompts.jsonl') },
+  seed: 5,
+  device: 'cpu',
+  threads: 1,
+  rollout: { promptsPerStep: 2, groupSize: 3, maxNewTokens: 12, slots: 4 },
+  adapter: { kind: 'lora', rank: 4, alpha: 8, dropout: 0.1, targets: ['q_proj', 'v_proj', 'down_proj'] },
+  loss: { klCoefficient: 0.05 },
+  optimizer: { learningRate: 0.01 },
+  training: { steps: 4, miniBatches: 2, epochs: 2, checkpointEvery: 2, microBatchTokens: 96 },
+  evaluation: { every: 4, prompts: 2, samples: 2, k: [1, 2] },
+  ...extra,
+})
+
+/** Commands are given when `when` says so for an event. */
+function commanded(when: (event: EngineEvent) => EngineCommand | undefined): { commands: CommandSource; onEvent: (event: EngineEvent) => void; events: EngineEvent[] } {
+  const pending: EngineCommand[] = []
+  const events: EngineEvent[] = []
+  return {
+    events,
+    commands: { take: () => pending.shift(), wait: () => new Promise((resolve) => setTimeout(resolve, 5)) },
+    onEvent(event) {
+      events.push(event)
+      const command = when(event)
+      if (command !== undefined) pending.push(command)
+    },
+  }
+}
+const quiet = () => commanded(() => undefined)
+
+/** Everything of a run that must not depend on how often it was stopped. */
+async function content(run: string): Promise<Record<string, unknown>> {
+  const checkpoint = join(run, 'checkpoints', '000004')
+  const files = Object.fromEntries(await Promise.all((await readdir(checkpoint)).filter((name) => name.endsWith('.safetensors')).map(async (name) => [name, (await readFile(join(checkpoint, name))).toString('base64')])))
+  const metrics = (await readFile(join(run, 'metrics.jsonl'), 'utf8')).trim().split('\n').map((line) => {
+    const row = JSON.parse(line) as { step: number; values: Record<string, number> }
+    const timeless = Object.entries(row.values).filter(([name]) => !/^(time|memory|tokens_per_second)|milliseconds$/.test(name))
+    return { step: row.step, values: Object.fromEntries(timeless) }
+  })
+  const rollouts = await Promise.all([1, 2, 3, 4].map(async (step) => gunzipSync(await readFile(join(run, 'rollouts', `00000${step}.jsonl.gz`))).toString()))
+  return { files, metrics, rollouts }
+}
+
+describe('a run', () => {
+  it.each([
+    ['LoRA with dropout, KL, mini-batches and epochs', {}],
+    ['full parameters', { adapter: { kind: 'full' as const } }],
+  ])('resumed after a stop is bit-equal to one that never stopped: %s', async (title, extra) => {
+    const [straight, broken] = [join(home, `straight ${title}`), join(home, `broken ${title}`)]
+    expect(await runTraining({ start: { config: config(extra) }, runDirectory: straight, ...quiet() })).toEqual({ state: 'done' })
+    // Once after a whole step, and once in the middle of one.
+    expect(await runTraining({ start: { config: config(extra) }, runDirectory: broken, ...quiet(), stepLimit: 1 })).toEqual({ state: 'stopped' })
+    const inTheMiddle = commanded((event) => (event.type === 'metrics' && event.row.step === 3 ? { type: 'stop-now' } : undefined))
+    expect(await runTraining({ start: { resume: true }, runDirectory: broken, ...inTheMiddle })).toEqual({ state: 'stopped' })
+    expect(await runTraining({ start: { resume: true }, runDirectory: broken, ...quiet() })).toEqual({ state: 'done' })
+    expect(await content(broken)).toEqual(await content(straight))
+  }, 180_000)
+
+  it('tells its story: states, metrics with known names, evaluations before and after', async () => {
+    const told = quiet()
+    await runTraining({ start: { config: config({ evaluation: { every: 2, prompts: 2, samples: 2, k: [1] }, training: { steps: 2 } }) }, runDirectory: join(home, 'story'), ...told })
+    expect(told.events.filter((event) => event.type === 'evaluation').map((event) => event.result.step)).toEqual([0, 2])
+    const [row] = told.events.flatMap((event) => (event.type === 'metrics' ? [event.row] : []))
+    expect(Object.keys(row!.values)).toEqual(expect.arrayContaining(['reward', 'reward_std', 'frac_reward_zero_std', 'completions/mean_length', 'entropy', 'kl', 'grad_norm', 'learning_rate', 'sampler_mismatch/max']))
+    expect(row!.values['sampler_mismatch/max']).toBeLessThan(1e-4)
+    expect(told.events.at(-1)).toMatchObject({ type: 'state', state: 'done', step: 2 })
+    const [first] = told.events.flatMap((event) => (event.type === 'rollouts' ? event.rollouts : []))
+    expect(first!.ids.length).toBe(first!.advantages.length)
+    expect(first!.starts.length).toBe(first!.tokenRewards.length)
+  }, 120_000)
+
+  it('pauses and goes on without a different result', async () => {
+    const paused = commanded((event) => {
+      if (event.type === 'metrics' && event.row.step === 1) return { type: 'pause' }
+      return event.type === 'state' && event.state === 'paused' ? { type: 'resume' } : undefined
+    })
+    const [plain, held] = [join(home, 'plain'), join(home, 'held')]
+    await runTraining({ start: { config: config() }, runDirectory: plain, ...quiet() })
+    await runTraining({ start: { config: config() }, runDirectory: held, ...paused })
+    expect(paused.events.filter((event) => event.type === 'state').map((event) => event.state)).toContain('paused')
+    expect(await content(held)).toEqual(await content(plain))
+  }, 180_000)
+
+  it('refuses to go on when the prompts changed', async () => {
+    const run = join(home, 'changed')
+    const prompts = join(home, 'prompts-to-change.jsonl')
+    await writeFile(prompts, await readFile(join(home, 'prompts.jsonl')))
+    await runTraining({ start: { config: config({ data: { prompts } }) }, runDirectory: run, ...quiet(), stepLimit: 1 })
+    await writeFile(prompts, `${JSON.stringify({ id: 'other', prompt: 'Something else.' })}\n`, { flag: 'a' })
+    await expect(runTraining({ start: { resume: true }, runDirectory: run, ...quiet() })).rejects.toThrow(/prompts-to-change\.jsonl: the prompt file has changed since this run began/)
+  }, 120_000)
+})
