@@ -29,6 +29,7 @@ export const derivativeCases: readonly DerivativeCase[] = [
   { operator: 'Exp', title: '', shapes: [[4]], build: ([a]) => op.exp(a!) },
   { operator: 'Log', title: '', shapes: [[4]], build: ([a]) => op.log(a!), domain: positive },
   { operator: 'Sqrt', title: '', shapes: [[4]], build: ([a]) => op.sqrt(a!), domain: positive },
+  { operator: 'Silu', title: '', shapes: [[4]], build: ([a]) => op.silu(a!) },
   { operator: 'Sigmoid', title: '', shapes: [[4]], build: ([a]) => op.sigmoid(a!) },
   { operator: 'Abs', title: '', shapes: [[6]], build: ([a]) => op.abs(a!), domain: away },
   { operator: 'Min', title: 'broadcast', shapes: [[3, 4], [4]], build: ([a, b]) => op.min(a!, b!) },

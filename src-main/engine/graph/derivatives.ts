@@ -45,15 +45,29 @@ const matMulDerivative: Derivative<'MatMul'> = (node, g, inputs) => {
   return [gradientA, gradientB]
 }
 
-/** y = x * r * w with r = 1/rms(x):  dx = r * (g w) - x * r^3 * mean(g w x),  dw = sum of g * x * r. */
+/**
+ * y = x r w with r = 1/rms(x) a row:  dx = r (g w) - x r^3 mean(g w x),  dw = sum over rows of r (g x).
+ * Written over gx = g x: both sums over gx are thin matrix products, which read it once each and write next to nothing.
+ */
 const rmsNormalizationDerivative: Derivative<'RmsNormalization'> = (node, g, inputs) => {
   const [x, weight] = pair(inputs)
-  const r = out(node, 1)
-  const normal = op.mul(x, r)
-  const weighted = op.mul(g, weight)
-  const projection = op.reduceMean(op.mul(weighted, normal), [-1], true)
-  const gradientX = op.mul(r, op.sub(weighted, op.mul(normal, projection)))
-  return [gradientX, unbroadcast(op.mul(g, normal), weight.shape)]
+  const width = weight.shape[0] as number
+  const rows = multiplyDimensions(...x.shape.slice(0, -1))
+  const r = op.reshape(out(node, 1), [rows, 1])
+  const flatX = op.reshape(x, [rows, width])
+  const flatG = op.reshape(g, [rows, width])
+  const gx = op.mul(flatG, flatX)
+  const projection = op.matMul(gx, op.reshape(weight, [width, 1]), { scale: 1 / width })
+  const inner = op.mul(flatX, op.mul(op.mul(r, r), projection))
+  const gradientX = op.mul(r, op.sub(op.mul(flatG, weight), inner))
+  return [op.reshape(gradientX, x.shape), op.reshape(op.matMul(r, gx, { transposeA: true }), weight.shape)]
+}
+
+/** y = x s(x):  dx = g (y + s (1 - y)). */
+const siluDerivative: Derivative<'Silu'> = (node, g, inputs) => {
+  const y = out(node)
+  const s = op.sigmoid(inputs[0] as Value)
+  return [op.mul(g, op.add(y, op.mul(s, op.sub(1, y))))]
 }
 
 export const derivatives: DerivativeTable = {
@@ -66,6 +80,7 @@ export const derivatives: DerivativeTable = {
   Log: (_, g, [x]) => [op.div(g, x!)],
   Sqrt: (node, g) => [op.div(op.mul(g, 0.5), out(node))],
   Sigmoid: (node, g) => [op.mul(g, op.mul(out(node), op.sub(1, out(node))))],
+  Silu: siluDerivative,
   Abs: (_, g, [x]) => [op.where(op.less(x!, 0), op.neg(g), g)],
   // At a tie the gradient goes to the first operand, as a subgradient may.
   Min: (_, g, [a, b]) => [unbroadcast(op.where(op.lessOrEqual(a!, b!), g, 0), a!.shape), unbroadcast(op.where(op.lessOrEqual(a!, b!), 0, g), b!.shape)],

@@ -133,6 +133,8 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
     }
     case 'ConstantOfShape':
       return emit('ConstantOfShape', { value: { tensor: (node as GraphNode<'ConstantOfShape'>).attributes.fill } })
+    case 'Silu':
+      return emit('QuickGelu', { alpha: { float: 1 } }, [], microsoft)
     case 'Add':
     case 'Sub':
     case 'Mul':

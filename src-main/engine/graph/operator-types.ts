@@ -13,6 +13,7 @@ export interface OperatorAttributes {
   Log: None
   Sqrt: None
   Sigmoid: None
+  Silu: None
   Abs: None
   Min: None
   Max: None

@@ -5,7 +5,6 @@ import type { OperatorAttributes, OperatorName } from './operator-types.ts'
 import {
   broadcastShapes,
   coefficientOf,
-  divideDimensions,
   elementCount,
   formatShape,
   normaliseAxis,
@@ -23,7 +22,7 @@ const END = 2 ** 31 - 1
 export type Operand = Value | number
 
 type Elementwise = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max'
-type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Sigmoid' | 'Abs' | 'Identity'
+type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Sigmoid' | 'Silu' | 'Abs' | 'Identity'
 
 function asValue(graph: Graph, operand: Operand): Value {
   return typeof operand === 'number' ? graph.constant(operand) : operand
@@ -84,6 +83,8 @@ export const exp = (x: Value): Value => unary('Exp', x)
 export const log = (x: Value): Value => unary('Log', x)
 export const sqrt = (x: Value): Value => unary('Sqrt', x)
 export const sigmoid = (x: Value): Value => unary('Sigmoid', x)
+/** x * sigmoid(x). */
+export const silu = (x: Value): Value => unary('Silu', x)
 export const abs = (x: Value): Value => unary('Abs', x)
 export const identity = (x: Value): Value => unary('Identity', x)
 
@@ -338,16 +339,4 @@ export function groupQueryAttention(
     { type: 'float32', shape: pastValue.shape },
   ])
   return { attended: attended as Value, presentKey: presentKey as Value, presentValue: presentValue as Value }
-}
-
-/** `whole / part` as a dimension, or a build error naming both. */
-export function quotient(graph: Graph, whole: Dimension, part: Dimension): Dimension {
-  const result = divideDimensions(whole, part)
-  if (result === undefined) throw graph.error(`${whole} cannot be divided by ${part}`)
-  return result
-}
-
-/** x * sigmoid(x). */
-export function silu(x: Value): Value {
-  return mul(x, sigmoid(x))
 }
