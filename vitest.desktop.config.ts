@@ -7,6 +7,7 @@ export default defineConfig({
     globalSetup: ['test/desktop/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 1,
     fileParallelism: false,

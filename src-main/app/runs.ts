@@ -1,5 +1,6 @@
 // Answers the page's calls about runs: the folder tells what was, the supervisor tells what is.
 import { mkdir } from 'node:fs/promises'
+import { basename } from 'node:path'
 import type { CallName, CallRequest, CallResponse, RunSnapshot, RunSummary } from '../contract/calls.ts'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EngineEvent } from '../contract/events.ts'
@@ -18,11 +19,23 @@ function supervisedState(summary: RunSummary, supervisor: Supervisor): Extract<E
 function withSupervisedState(summary: RunSummary, supervisor: Supervisor): RunSummary {
   const known = supervisedState(summary, supervisor)
   if (known === undefined) return summary
-  return { ...summary, state: known.state, step: Math.max(known.step, summary.step), totalSteps: known.totalSteps }
+  return { ...summary, state: known.state, step: Math.max(known.step, summary.step), totalSteps: known.totalSteps > 0 ? known.totalSteps : summary.totalSteps }
+}
+
+/** A run from its folder; from what the supervisor knows while an engine has named its folder but not made it yet, or failed before it did. */
+async function readRunOrAnnounced(directory: string, supervisor: Supervisor): Promise<RunSnapshot> {
+  try {
+    return await readRun(directory)
+  } catch (error) {
+    const state = supervisor.presentState(directory) ?? supervisor.lastState(directory)
+    if (state === undefined || !(error instanceof UserError && error.envelope.code === 'not-found')) throw error
+    const summary = { name: basename(directory), directory, state: state.state, step: state.step, totalSteps: state.totalSteps }
+    return { summary, metrics: [], evaluations: [], newestRollouts: [], message: state.message }
+  }
 }
 
 async function openRun(directory: string, supervisor: Supervisor, watcher: FolderWatcher): Promise<RunSnapshot> {
-  const snapshot = await readRun(directory)
+  const snapshot = await readRunOrAnnounced(directory, supervisor)
   // An engine that was started elsewhere tells us nothing; its folder does.
   const elsewhere = supervisor.presentState(directory) === undefined && isWorking(snapshot.summary.state)
   watcher.watch(elsewhere ? snapshot : undefined)

@@ -115,7 +115,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }, patience.silence)
   }
 
-  function hear(run: LiveRun, event: EngineEvent): void {
+  function hear(run: LiveRun, said: EngineEvent): void {
+    const event = said.type === 'state' ? withKnownLength(said, run.last) : said
     switch (event.type) {
       case 'state':
         // A state sent before the engine read the request would make the page flicker.
@@ -243,6 +244,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await Promise.all(leaving.map((run) => run.process.gone))
     },
   }
+}
+
+/** An engine that has just begun, or fails early, says 0 of 0: it does not know how far its run is. */
+function withKnownLength(state: StateEvent, last: LastKnown): StateEvent {
+  return state.totalSteps > 0 ? state : { ...state, step: last.step, totalSteps: last.totalSteps }
 }
 
 function summaryOf(state: StateEvent): RunSummary {

@@ -54,7 +54,8 @@ export function applyEvent(view: RunView, event: EngineEvent): RunView {
       const working = event.state === 'running' || event.state === 'starting'
       return {
         ...view,
-        summary: { ...view.summary, state: event.state, step: event.step, totalSteps: event.totalSteps },
+        // An engine that has just begun says 0 of 0.
+        summary: event.totalSteps > 0 ? { ...view.summary, state: event.state, step: event.step, totalSteps: event.totalSteps } : { ...view.summary, state: event.state },
         message: event.message,
         secondsLeft: event.secondsLeft,
         progress: working || event.state === 'stopping' ? view.progress : null,

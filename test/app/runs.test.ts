@@ -18,6 +18,9 @@ import type { Supervisor } from '../../src-main/app/supervisor.ts'
 const fakeEngine = resolve('test/support/fake-engine.mjs')
 const fakeEnvironment = { ...engineEnvironment(process.env), SATCHEL_FAKE_STEP_MILLISECONDS: '20', SATCHEL_FAKE_STEPS: '500' }
 
+/** Generous: a busy machine must not fail these tests. */
+const eventually = { timeout: 30_000 }
+
 let home: string
 let runsFolder: string
 let supervisor: Supervisor
@@ -33,7 +36,7 @@ beforeEach(() => {
   const announce = (_directory: string, event: EngineEvent): void => {
     heard.push(event)
   }
-  supervisor = createSupervisor({ program: () => ({ nodeBinary: process.execPath, script: fakeEngine, environment: fakeEnvironment }), patience: { ...defaultPatience, quit: 2_000 }, announce })
+  supervisor = createSupervisor({ program: () => ({ nodeBinary: process.execPath, script: fakeEngine, environment: fakeEnvironment }), patience: { ...defaultPatience, quit: 20_000 }, announce })
   watcher = createFolderWatcher(announce, 30)
   handlers = createRunHandlers(runsFolder, supervisor, watcher)
 })
@@ -53,7 +56,7 @@ function startElsewhere(): Promise<string> {
     elsewhere = child
     child.on('message', (message) => {
       const event = engineEventSchema.safeParse(message)
-      if (event.success && event.data.type === 'state') resolvePromise(event.data.runDirectory)
+      if (event.success && event.data.type === 'state' && event.data.state === 'running') resolvePromise(event.data.runDirectory)
     })
     child.send({ type: 'start', demo: { seed: 1, runsDirectory: runsFolder } })
   })
@@ -63,18 +66,21 @@ describe('runs of this app', () => {
   it('are listed and opened with the state the supervisor knows', async () => {
     const started = await handlers['runs.startDemo']({ seed: 1 })
     expect(existsSync(runsFolder)).toBe(true)
-    expect(await handlers['runs.list']({})).toMatchObject([{ directory: started.directory, state: 'running' }])
+    // The engine has named its folder and not made it yet.
+    expect(await handlers['runs.open']({ directory: started.directory })).toMatchObject({ summary: { name: 'demo-1', state: 'starting' }, metrics: [] })
+    await expect.poll(() => handlers['runs.list']({}), eventually).toMatchObject([{ directory: started.directory, state: 'running' }])
     await handlers['runs.pause']({ directory: started.directory })
-    await expect.poll(async () => (await handlers['runs.open']({ directory: started.directory })).summary.state).toBe('paused')
+    await expect.poll(async () => (await handlers['runs.open']({ directory: started.directory })).summary.state, eventually).toBe('paused')
     await handlers['runs.continue']({ directory: started.directory })
     await handlers['runs.stop']({ directory: started.directory })
-    await expect.poll(async () => (await handlers['runs.list']({}))[0]?.state).toBe('stopped')
+    await expect.poll(async () => (await handlers['runs.list']({}))[0]?.state, eventually).toBe('stopped')
   })
 
   it('keep the words of how their engine went, also when they are opened again', async () => {
     const { directory } = await handlers['runs.startDemo']({ seed: 1 })
+    await expect.poll(() => existsSync(join(directory, 'status.json')), eventually).toBe(true)
     process.kill((JSON.parse(readFileSync(join(directory, 'status.json'), 'utf8')) as { pid: number }).pid, 'SIGKILL')
-    await expect.poll(() => supervisor.lastState(directory)?.state).toBe('failed')
+    await expect.poll(() => supervisor.lastState(directory)?.state, eventually).toBe('failed')
     expect(await handlers['runs.open']({ directory })).toMatchObject({ summary: { state: 'failed' }, message: expect.stringMatching(/engine process was killed/) as string })
   })
 
@@ -96,7 +102,7 @@ describe('runs an engine elsewhere works on', () => {
     const [summary] = await handlers['runs.list']({})
     const directory = summary?.directory as string
     expect((await handlers['runs.open']({ directory })).summary.state).toBe('running')
-    await expect.poll(() => heard.filter((event) => event.type === 'metrics').length).toBeGreaterThan(2)
+    await expect.poll(() => heard.filter((event) => event.type === 'metrics').length, eventually).toBeGreaterThan(2)
     expect(heard.some((event) => event.type === 'rollouts')).toBe(true)
     await handlers['runs.stop']({ directory })
     expect(JSON.parse(readFileSync(join(directory, 'control.json'), 'utf8'))).toEqual({ type: 'stop' })
@@ -106,7 +112,7 @@ describe('runs an engine elsewhere works on', () => {
     const directory = await startElsewhere()
     await handlers['runs.open']({ directory })
     elsewhere?.kill('SIGKILL')
-    await expect.poll(() => heard.at(-1)).toMatchObject({ type: 'state', state: 'failed' })
+    await expect.poll(() => heard.at(-1), eventually).toMatchObject({ type: 'state', state: 'failed' })
     await expect(handlers['runs.pause']({ directory })).rejects.toThrow(/not in progress/)
   })
 })
@@ -114,7 +120,7 @@ describe('runs an engine elsewhere works on', () => {
 describe('eventsBetween', () => {
   it('says nothing when nothing is new, and only what is new otherwise', async () => {
     const { directory } = await handlers['runs.startDemo']({ seed: 1 })
-    await expect.poll(async () => (await readRun(directory)).metrics.length).toBeGreaterThan(1)
+    await expect.poll(() => heard.filter((event) => event.type === 'metrics').length, eventually).toBeGreaterThan(1)
     const before = await readRun(directory)
     expect(eventsBetween(before, before)).toEqual([])
     const row = { step: (before.metrics.at(-1)?.step ?? 0) + 1, values: { reward: 1 } }

@@ -161,6 +161,16 @@ describe.skipIf(inject('missing') !== '')(`the demo run${inject('missing') === '
     await page.getByRole('alert').waitFor({ state: 'detached' })
   })
 
+  it('says why a run could not start, and offers no resume of what never was', async () => {
+    const { page } = await open({ SATCHEL_FAKE_ENGINE: 'unready' })
+    await button(page, 'Start').click()
+    await untilState(page, 'Failed')
+    await expect.poll(() => page.getByRole('alert').innerText()).toMatch(/could not start[^]*built-in model is not there/)
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(1)
+    expect(await button(page, 'Resume').getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => button(page, 'Start').getAttribute('aria-disabled')).toBe('false')
+  })
+
   it('refuses a seed that is no whole number', async () => {
     const { page } = await open()
     await page.getByLabel('Seed').fill('-3')

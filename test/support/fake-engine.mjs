@@ -6,11 +6,12 @@
 //   garbage   says things that are no engine events, then works
 //   deaf      never answers its start
 //   refuse    reports a bad-input error instead of starting
+//   unready   names its folder, then fails before it is made
 //   lingering reports `done` and then does not leave
 // SATCHEL_FAKE_STEP_MILLISECONDS (default 40) and SATCHEL_FAKE_STEPS (default 12) set its pace.
-import { existsSync, mkdirSync, readdirSync, readFileSync, appendFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const mode = process.env.SATCHEL_FAKE_ENGINE ?? 'normal'
@@ -132,7 +133,9 @@ function say(event) {
 
 function sayState(state, message) {
   const status = { state, step, totalSteps, pid: process.pid, host: hostname(), time: new Date().toISOString(), message }
-  writeFileSync(join(directory, 'status.json'), JSON.stringify(status))
+  // Whole or not at all: others read it meanwhile.
+  writeFileSync(join(directory, '.status.tmp'), JSON.stringify(status))
+  renameSync(join(directory, '.status.tmp'), join(directory, 'status.json'))
   const left = state === 'running' ? ((totalSteps - step) * stepMilliseconds) / 1000 : null
   say({ type: 'state', state, step, totalSteps, secondsLeft: left, runDirectory: directory, message })
 }
@@ -154,8 +157,11 @@ function openFolder(start) {
   let number = 1
   while (existsSync(join(start.demo.runsDirectory, `demo-${number}`))) number += 1
   directory = join(start.demo.runsDirectory, `demo-${number}`)
+}
+
+function makeFolder() {
   for (const folder of ['rollouts', 'eval', 'checkpoints']) mkdirSync(join(directory, folder), { recursive: true })
-  writeFileSync(join(directory, 'run.json'), JSON.stringify({ version: 1, name: `demo-${number}`, seed, training: { steps: totalSteps } }))
+  writeFileSync(join(directory, 'run.json'), JSON.stringify({ version: 1, name: basename(directory), seed, training: { steps: totalSteps } }))
 }
 
 /** What the killed engine did after its checkpoint is done again. */
@@ -220,6 +226,15 @@ function misbehave() {
 
 async function train(start) {
   openFolder(start)
+  // As the real engine: the folder is named before it is made, and how many steps there are is not known yet.
+  say({ type: 'state', state: 'starting', step: 0, totalSteps: 0, secondsLeft: null, runDirectory: directory, message: 'Starting.' })
+  if (mode === 'unready') {
+    say({ type: 'error', error: { code: 'not-found', what: 'the built-in model is not there', place: { file: 'model.safetensors' }, expected: '', remedy: 'Install Satchel again.' } })
+    say({ type: 'state', state: 'failed', step: 0, totalSteps: 0, secondsLeft: null, runDirectory: directory, message: 'the built-in model is not there' })
+    return leave(3)
+  }
+  await sleep(stepMilliseconds)
+  if (!('resume' in start)) makeFolder()
   sayState('running', 'Training.')
   if (step === 0) evaluate([makeRollout(seed, 0, 0, 0), makeRollout(seed, 0, 0, 1)])
   while (step < totalSteps) {

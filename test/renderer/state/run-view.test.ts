@@ -46,6 +46,10 @@ describe('applyEvent', () => {
     expect(after(...warnings).warnings).toEqual(['a', 'c', 'd', 'e', 'f'])
   })
 
+  it('keeps the length it knows when an engine that has just begun does not know it', () => {
+    expect(after(metricsEvent(3), { ...stateEvent('starting'), totalSteps: 0 }).summary).toMatchObject({ state: 'starting', step: 3, totalSteps: 10 })
+  })
+
   it('changes nothing in place', () => {
     const before = viewOf(snapshotOf('running', { metrics: [{ step: 1, values: {} }] }))
     applyEvent(before, metricsEvent(2))
