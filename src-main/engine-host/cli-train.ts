@@ -96,7 +96,7 @@ function addSteeringCommands(program: Command, answer: Answer): void {
   const status = program.command('status').description('what a run is doing').argument('<run>', 'run folder')
   answer(status, async (directory: string) => {
     await readRunDescription(directory)
-    return runResult(directory, await stateOf(directory))
+    return { ...(await runResult(directory, await stateOf(directory))), exitCode: 0 }
   })
 }
 
@@ -136,7 +136,7 @@ async function runResult(directory: string, state: string): Promise<CommandResul
   const [metrics, evaluations, checkpoint, { config }] = await Promise.all([readMetrics(directory), readEvaluations(directory), newestCheckpoint(directory), readRunDescription(directory)])
   const step = metrics.values.at(-1)?.step ?? 0
   const json = {
-    state, step, totalSteps: config.training.steps, runDirectory: resolve(directory), checkpoint: checkpoint?.path ?? null, report: join(resolve(directory), 'report.html'),
+    state, step, totalSteps: config.training.steps, runDirectory: resolve(directory), checkpoint: checkpoint === undefined ? null : resolve(checkpoint.path), report: join(resolve(directory), 'report.html'),
     metrics: metrics.values.at(-1)?.values ?? null, evaluation: { first: evaluations.values[0] ?? null, last: evaluations.values.at(-1) ?? null },
   }
   const lines = [`${state}: step ${step} of ${config.training.steps}`, ...(evaluations.values.length === 0 ? [] : ['', stageTable(evaluations.values)]), '', `run folder   ${json.runDirectory}`, `checkpoint   ${json.checkpoint ?? 'none yet'}`]
@@ -155,7 +155,7 @@ async function demoToEnd(config: RunConfig, options: TrainOptions): Promise<Comm
     '', ...(values.length === 0 ? [] : [sampleText(values), '', stageTable(values), '']),
     kernelReport(),
     `run folder   ${resolve(directory)}`,
-    `checkpoint   ${(await newestCheckpoint(directory))?.path ?? ''}`,
+    `checkpoint   ${(result.json as { checkpoint: string | null }).checkpoint ?? ''}`,
     ...(adapter === undefined ? [] : [`adapter      ${adapter.folder} (log-probabilities differ from the run's own by at most ${adapter.comparison.largestDifference.toExponential(1)})`]),
     `report       ${join(resolve(directory), 'report.html')}`,
   ]

@@ -114,7 +114,12 @@ function runProbe(device: DeviceKind): Promise<{ stdout: string; ending: string 
 /** Why a probe failed, in words. */
 export function describeEnding(device: DeviceKind, code: number | null, signal: NodeJS.Signals | null, stderr: string): string {
   const lines = stderr.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('at '))
-  const words = (lines.findLast((line) => /error|fail|could not|cannot|unsupported/i.test(line)) ?? lines.at(-1) ?? '').replace(/^satchel: /, '').slice(0, 400)
+  const words = (lines.findLast((line) => /error|fail|could not|cannot|unsupported/i.test(line)) ?? lines.at(-1) ?? '')
+    .replace(/^satchel: /, '')
+    // onnxruntime puts a source file and a condition before the sentence that says what happened.
+    .replace(/\S*onnxruntime_src\S*.*? was false\. /, '')
+    .slice(0, 400)
+    .replace(/[^.]$/, '$&.')
   const noAdapter = device === 'webgpu' && /adapter|vulkan|dawn|webgpu/i.test(stderr) ? ' There is no usable graphics driver (Vulkan, Metal or Direct3D 12); the CPU is used instead.' : ''
   if (signal === 'SIGKILL') return `it did not answer within ${probeSeconds} seconds, or ran out of memory.${noAdapter}`
   if (signal !== null) return `the process was ended by ${signal}, which a faulty driver causes.${noAdapter}`

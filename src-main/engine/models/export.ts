@@ -95,11 +95,16 @@ export async function exportSafetensors(source: ExportSource, folder: string, st
   try {
     const type = storedType ?? base.config.torchDtype
     await writeModelFolder(target, { config: base.config, tensors: mergedTensors(source.policy, base), storedType: type, rawConfig: base.rawConfig, rawGeneration: base.rawGeneration, tokenizerFrom: source.base })
-    const comparison = await compareWithFolder(source, target)
-    if (type === 'float32' && comparison.largestDifference > exactTolerance) throw wrong(target, comparison)
-    const report: ExportReport = { format: 'safetensors', folder: target, storedType: type, comparison }
-    await writeReport(target, report, source)
-    return report
+    try {
+      const comparison = await compareWithFolder(source, target)
+      const report: ExportReport = { format: 'safetensors', folder: target, storedType: type, comparison }
+      await writeReport(target, report, source)
+      return report
+    } catch (error) {
+      // A model that is not the policy must not lie around looking like one.
+      await removeQuietly(target)
+      throw error
+    }
   } finally {
     await base.close()
   }
@@ -145,12 +150,12 @@ function wrong(folder: string, { largestDifference }: ExportComparison): UserErr
     what: `the written model is not the policy: log-probabilities differ by up to ${largestDifference.toExponential(2)}`,
     place: { file: folder },
     expected: `at most ${exactTolerance}`,
-    remedy: 'Do not use these files; export again, to another disk if it happens twice.',
+    remedy: 'The files were removed. Export again, to another disk if it happens twice.',
   })
 }
 
 async function writeReport(folder: string, { format, storedType, comparison }: ExportReport, { origin }: ExportSource): Promise<void> {
-  if (!Number.isFinite(comparison.largestDifference) || (format === 'peft' && comparison.largestDifference > exactTolerance)) throw wrong(folder, comparison)
+  if (!Number.isFinite(comparison.largestDifference) || (storedType === 'float32' && comparison.largestDifference > exactTolerance)) throw wrong(folder, comparison)
   const text = `${JSON.stringify({ format, storedType, origin, comparison }, null, 2)}\n`
   await writeFileAtomically(join(folder, 'export.json'), async (handle) => writeFully(handle, Buffer.from(text, 'utf8')))
 }
