@@ -176,8 +176,8 @@ function btoa(text: unknown): string {
     const [a, b, c] = [source.charCodeAt(index), source.charCodeAt(index + 1), source.charCodeAt(index + 2)]
     const word = (a << 16) | ((b || 0) << 8) | (c || 0)
     out += digits.charAt(word >> 18) + digits.charAt((word >> 12) & 63)
-    out += Number.isNaN(b!) ? '=' : digits.charAt((word >> 6) & 63)
-    out += Number.isNaN(c!) ? '=' : digits.charAt(word & 63)
+    out += Number.isNaN(b) ? '=' : digits.charAt((word >> 6) & 63)
+    out += Number.isNaN(c) ? '=' : digits.charAt(word & 63)
   }
   return out
 }

@@ -81,7 +81,7 @@ function perform(message: Exclude<RenderRequest, { kind: 'start' }>): string | u
 
 function openContext(): Page {
   if (kit === undefined) throw new Error('the sandbox kit has not arrived')
-  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate', name: 'completion' }) as vm.Context
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate', name: 'completion' })
   const secret = randomBytes(16).toString('hex')
   new vm.Script(`globalThis.satchelSecret = '${secret}'`).runInContext(context)
   kit.runInContext(context, { displayErrors: false })

@@ -16,13 +16,13 @@ interface PlainDocument {
   createElement(name: string): DocumentElement
   createTextNode(text: string): unknown
 }
-type ElementOf<Compute> = Compute extends (element: infer Element, ...rest: never[]) => unknown ? Element : never
-type NamedElement = ElementOf<typeof computeAccessibleName>
+const roleOf = getRole as (element: DocumentElement) => string | null
+const nameOfElement = computeAccessibleName as (element: DocumentElement, options: object) => string
 
 interface Candidate {
   readonly source: RenderedElement
   readonly role: string
-  readonly element: NamedElement
+  readonly element: DocumentElement
 }
 
 /** A rendered page that can be searched. */
@@ -32,7 +32,7 @@ export interface AccessibleDocument {
 }
 
 const noStyle = { getPropertyValue: () => '', display: '', visibility: '', content: '' }
-const nameOptions = { getComputedStyle: () => noStyle, computedStyleSupportsPseudoElements: false } as unknown as Parameters<typeof computeAccessibleName>[1]
+const nameOptions = { getComputedStyle: () => noStyle, computedStyleSupportsPseudoElements: false }
 
 /** Builds the searchable form of a page; hidden elements are left out of it. */
 export function createAccessibleDocument(body: RenderedElement): AccessibleDocument {
@@ -47,9 +47,8 @@ export function createAccessibleDocument(body: RenderedElement): AccessibleDocum
       if (typeof child === 'string') element.appendChild(document.createTextNode(child))
       else if (!isHidden(child) && !child.attributes.some(([name, value]) => name === 'aria-hidden' && value === 'true')) element.appendChild(build(child))
     }
-    const named = element as unknown as NamedElement
-    const role = getRole(named)
-    if (role !== null) candidates.push({ source, role, element: named })
+    const role = roleOf(element)
+    if (role !== null) candidates.push({ source, role, element })
     return element
   }
   document.body.replaceChildren(...(build(body) as unknown as { childNodes: Iterable<unknown> }).childNodes)
@@ -67,7 +66,7 @@ export function createAccessibleDocument(body: RenderedElement): AccessibleDocum
  * take no name from their content (list items, paragraphs) the text itself.
  */
 function nameOf({ element, source }: Candidate): string {
-  const name = normaliseSpace(computeAccessibleName(element, nameOptions))
+  const name = normaliseSpace(nameOfElement(element, nameOptions))
   if (name !== '') return name
   return source.tag === 'input' || source.tag === 'textarea' ? normaliseSpace(attribute(source, 'placeholder') ?? '') : visibleText(source)
 }

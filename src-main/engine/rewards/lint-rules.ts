@@ -9,7 +9,7 @@ type Listener = Record<string, (node: Node) => void>
 function rule(message: string, create: (report: (node: Node) => void, context: Rule.RuleContext) => Listener): Rule.RuleModule {
   return {
     meta: { type: 'problem', schema: [], messages: { found: message } },
-    create: (context) => create((node) => context.report({ node: node as unknown as Rule.Node, messageId: 'found' }), context) as Rule.RuleListener,
+    create: (context) => create((node) => context.report({ node, messageId: 'found' }), context) as Rule.RuleListener,
   }
 }
 
@@ -98,7 +98,7 @@ const emptyElement = rule('An element without content or a name shows nothing.',
   JSXElement(node) {
     if (node.type !== 'JSXElement' || node.openingElement.name.type !== 'JSXIdentifier') return
     const shown = /^(?:h[1-6]|p|button|li|label|option|a|td|th|summary|legend|figcaption)$/.test(node.openingElement.name.name)
-    const named = node.openingElement.attributes.some((attribute) => attribute.type === 'JSXSpreadAttribute' || /^(?:aria-label|aria-labelledby|title|children|dangerouslySetInnerHTML)$/.test(String(attribute.name.name)))
+    const named = node.openingElement.attributes.some((attribute) => attribute.type === 'JSXSpreadAttribute' || (attribute.name.type === 'JSXIdentifier' && /^(?:aria-label|aria-labelledby|title|children|dangerouslySetInnerHTML)$/.test(attribute.name.name)))
     if (shown && !named && node.children.every((child) => child.type === 'JSXText' && child.value.trim() === '')) report(node)
   },
 }))

@@ -11,8 +11,8 @@ const configuration: Linter.Config[] = [
   {
     files: ['**/*.tsx'],
     linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'off' },
-    languageOptions: { parser: tseslint.parser as Linter.Parser, parserOptions: { ecmaFeatures: { jsx: true } } },
-    plugins: { typescript: tseslint.plugin as unknown as NonNullable<Linter.Config['plugins']>[string], react: { rules: reactRules } },
+    languageOptions: { parser: tseslint.parser, parserOptions: { ecmaFeatures: { jsx: true } } },
+    plugins: { typescript: tseslint.plugin, react: { rules: reactRules } },
     rules: {
       'no-unreachable': 'error',
       'no-dupe-keys': 'error',

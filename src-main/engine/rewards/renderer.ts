@@ -1,9 +1,9 @@
 // The worker's side of the render process: starts it locked down, gives it one program at a time, and kills it when it does not answer.
-import { fork, type ChildProcess } from 'node:child_process'
-import { builtPath, projectRoot } from '../runtime/paths.ts'
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { join } from 'node:path'
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { RenderedPage } from '../../contract/rendered-document.ts'
+import { builtPath, projectRoot } from '../runtime/paths.ts'
 import type { RenderAnswer, RenderRequest } from './render-protocol.ts'
 
 export type RenderResult = { readonly page: RenderedPage } | { readonly failure: string }
@@ -28,11 +28,11 @@ function lockedDownFlags(script: string, megabytes: number): string[] {
   return [permission, `--allow-fs-read=${script}`, `--allow-fs-read=${join(projectRoot(), 'package.json')}`, ...flags]
 }
 
-/** What a child process cannot start without: nothing, except on Windows its system folder. */
-function emptyEnvironment(): NodeJS.ProcessEnv {
+/** How a render process is started: locked down, with a small heap and (but for Windows' system folder) an empty environment. */
+export function renderProcessOptions(script: string, megabytes: number): ForkOptions {
   const environment: NodeJS.ProcessEnv = { TZ: 'UTC', LANG: 'C' }
   if (process.platform === 'win32') environment['SystemRoot'] = process.env['SystemRoot'] ?? 'C:\\Windows'
-  return environment
+  return { execArgv: lockedDownFlags(script, megabytes), env: environment, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], serialization: 'json' }
 }
 
 /**
@@ -78,7 +78,7 @@ interface RunningChild {
 
 async function startChild(kit: string, limits: RewardConfig['limits']): Promise<RunningChild> {
   const script = builtPath('render-sandbox.js')
-  const child = fork(script, [], { execArgv: lockedDownFlags(script, limits.renderMegabytes), env: emptyEnvironment(), stdio: ['ignore', 'ignore', 'pipe', 'ipc'], serialization: 'json' })
+  const child = fork(script, [], renderProcessOptions(script, limits.renderMegabytes))
   let complaint = ''
   child.stderr?.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString('utf8')).slice(-2_000)))
   const running: RunningChild = { process: child, ask: (request, milliseconds) => ask(child, request, milliseconds) }
