@@ -79,9 +79,10 @@ describe.each(implementations)('sampling, %s', (_, kernels) => {
   })
 
   it('counts a head as reaching top-p when only rounding keeps it from it', () => {
-    for (const count of [2, 3, 4, 6, 7, 10]) {
-      const row = { logits: new Array<number>(count).fill(0.3), topP: 1 / count, uniform: 0.9 }
-      expect(run(kernels, batchOf([row])).ids[0]).toBe(0)
+    // (k / n) * n is larger than k for these in double precision, so that k of n equal ids fall short of k / n by one rounding.
+    for (const [k, n] of [[7, 25], [15, 29], [28, 41]] as const) {
+      expect((k / n) * n).toBeGreaterThan(k)
+      expect(run(kernels, batchOf([{ logits: new Array<number>(n).fill(0.3), topP: k / n, uniform: 0.9999 }])).ids[0]).toBe(k - 1)
     }
   })
 
