@@ -124,7 +124,7 @@ export async function benchmarkDecode(quick: boolean): Promise<BenchmarkRow[]> {
 async function decodeProducts(device: Device, config: DecoderConfig): Promise<number> {
   const { hiddenSize: d, intermediateSize: f, heads, kvHeads, headSize, layers, vocabularySize: v } = config
   const graph = new Graph('products')
-  const inputs = new Map([d, f, heads * headSize].map((size) => [size, graph.input(`x${size}`, 'float32', ['B', size])]))
+  const inputs = new Map([...new Set([d, f, heads * headSize])].map((size) => [size, graph.input(`x${size}`, 'float32', ['B', size])]))
   const shapes: [number, number, number][] = [[d, heads * headSize, layers], [d, kvHeads * headSize, 2 * layers], [heads * headSize, d, layers], [d, f, 2 * layers], [f, d, layers], [d, v, 1]]
   shapes.forEach(([i, o, times], kind) => {
     for (let time = 0; time < times; time++) {
