@@ -51,7 +51,8 @@ export function summarise(step: number, config: RunConfig, groups: readonly { re
     passAtK: Object.fromEntries(ks.map((k) => [String(k), mean(groups.map(({ rollouts }) => passAtK(rollouts.length, rollouts.filter(({ scored }) => passes(scored)).length, k)))])),
     reward: mean(all.map(({ scored }) => scored.global)),
     meanLength: mean(all.map(({ rollout }) => rollout.ids.length)),
-    samplesShown: groups.slice(0, 3).map(({ row, rollouts }) => {
+    // Spread over the prompt file, whose neighbours tend to be of one kind.
+    samplesShown: [0, 1, 2].flatMap((third) => groups.slice(Math.floor((third * groups.length) / 3), Math.floor(((third + 1) * groups.length) / 3)).slice(0, 1)).map(({ row, rollouts }) => {
       const [first] = rollouts
       return { promptId: row.id, prompt: row.prompt, text: first?.offsets.text ?? '', compiles: first !== undefined && compiles(first.scored), requirementScore: first?.scored.requirementScore ?? 0 }
     }),
