@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The program `satchel`. Every command answers with a CommandResult; printing, --json and exit codes live in one place.
 import { Command, CommanderError } from 'commander'
 import { UserError } from '../contract/errors.ts'
