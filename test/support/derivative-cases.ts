@@ -52,6 +52,8 @@ export const derivativeCases: readonly DerivativeCase[] = [
       },
     ]),
   ),
+  { operator: 'MatMul', title: 'with a row added', shapes: [[3, 2], [2, 4], [4]], build: ([a, b, c]) => op.matMul(a!, b!, { scale: 0.5, addend: c! }) },
+  { operator: 'MatMul', title: 'with a matrix added', shapes: [[3, 2], [4, 2], [3, 4]], build: ([a, b, c]) => op.matMul(a!, b!, { transposeB: true, addend: c! }) },
   { operator: 'Softmax', title: '', shapes: [[3, 5]], build: ([a]) => op.softmax(a!, -1) },
   { operator: 'ReduceSum', title: 'one axis', shapes: [[2, 3, 4]], build: ([a]) => op.reduceSum(a!, [1]) },
   { operator: 'ReduceMean', title: 'kept', shapes: [[2, 3, 4]], build: ([a]) => op.reduceMean(a!, [0, 2], true) },

@@ -20,9 +20,9 @@ import { writeDemoResources } from './write-demo.ts'
 /** The recipe of the shipped model. 98 % of the programs carry two to four mistakes, so the base almost never compiles. */
 export const demoRecipe = {
   corpus: { corruptShare: 0.98, mistakes: [2, 4] } satisfies CorpusOptions,
-  steps: Number(process.env['SATCHEL_DEMO_STEPS'] ?? 700),
-  examplesPerStep: 64,
-  optimizer: { learningRate: 2e-3, beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1, warmupSteps: 40, schedule: 'cosine' } satisfies OptimizerConfig,
+  steps: 3200,
+  examplesPerStep: 32,
+  optimizer: { learningRate: 1.5e-3, beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1, warmupSteps: 100, schedule: 'cosine' } satisfies OptimizerConfig,
 } as const
 
 async function main(target: string): Promise<void> {
@@ -49,7 +49,7 @@ async function main(target: string): Promise<void> {
     maxLength: config.maxPositions,
     headChunkTokens: 1024,
     onStep: (step, loss, norm) => {
-      if (step % 10 === 0) process.stderr.write(`step ${step}/${demoRecipe.steps}  loss ${loss.toFixed(4)} nats a token  gradient norm ${norm.toFixed(3)}  ${((Date.now() - start) / 1000).toFixed(0)} s\n`)
+      if (step % 20 === 0) process.stderr.write(`step ${step}/${demoRecipe.steps}  loss ${loss.toFixed(4)} nats a token  gradient norm ${norm.toFixed(3)}  ${((Date.now() - start) / 1000).toFixed(0)} s\n`)
     },
   })
   const tensors = [...policy.parameters.values()].map(({ name, shape, data }) => ({ name, shape, dtype: 'F32' as const, data }))

@@ -42,7 +42,8 @@ const matMulDerivative: Derivative<'MatMul'> = (node, g, inputs) => {
   const gradientB = transposeB
     ? op.matMul(g, a, { transposeA: true, transposeB: transposeA, scale })
     : op.matMul(a, g, { transposeA: !transposeA, scale })
-  return [gradientA, gradientB]
+  const addend = inputs[2]
+  return addend === undefined ? [gradientA, gradientB] : [gradientA, gradientB, unbroadcast(g, addend.shape)]
 }
 
 /**

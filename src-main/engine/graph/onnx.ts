@@ -163,13 +163,14 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
 /** [m, k] x [k, n] goes to Gemm, which transposes and scales for free; batches go to FusedMatMul on the CPU and to Transpose + MatMul elsewhere. */
 function lowerMatMul(node: GraphNode<'MatMul'>, target: GraphTarget, emission: Emission): void {
   const { transposeA, transposeB, scale } = node.attributes
-  const [a, b] = node.inputs as readonly [Value, Value]
+  const [a, b, addend] = node.inputs as readonly [Value, Value, Value | undefined]
   const output = (node.outputs[0] as Value).name
-  const plain = !transposeA && !transposeB && scale === 1
+  const plain = !transposeA && !transposeB && scale === 1 && addend === undefined
   if (plain) {
     emission.nodes.push({ type: 'MatMul', inputs: [a.name, b.name], outputs: [output] })
   } else if (a.shape.length === 2) {
-    emission.nodes.push({ type: 'Gemm', inputs: [a.name, b.name], outputs: [output], attributes: { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } } })
+    const inputs = addend === undefined ? [a.name, b.name] : [a.name, b.name, addend.name]
+    emission.nodes.push({ type: 'Gemm', inputs, outputs: [output], attributes: { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } } })
   } else if (target === 'cpu') {
     const attributes = { transA: { int: Number(transposeA) }, transB: { int: Number(transposeB) }, alpha: { float: scale } }
     emission.nodes.push({ type: 'FusedMatMul', domain: microsoft, inputs: [a.name, b.name], outputs: [output], attributes })

@@ -120,11 +120,12 @@ export function cast(x: Value, to: 'float32' | 'int32' | 'int64'): Value {
 }
 
 /**
- * Matrix product, either side transposed in its last two dimensions, scaled.
- * `[m, k] x [k, n] -> [m, n]`, or with equal leading dimensions on both sides.
+ * Matrix product, either side transposed in its last two dimensions, scaled: scale * A B + addend.
+ * `[m, k] x [k, n] -> [m, n]`, or with equal leading dimensions on both sides. The addend, which broadcasts to the result, costs no
+ * pass of its own; it is for matrices only.
  */
-export function matMul(a: Value, b: Value, options: { readonly transposeA?: boolean; readonly transposeB?: boolean; readonly scale?: number } = {}): Value {
-  const { transposeA = false, transposeB = false, scale = 1 } = options
+export function matMul(a: Value, b: Value, options: { readonly transposeA?: boolean; readonly transposeB?: boolean; readonly scale?: number; readonly addend?: Value } = {}): Value {
+  const { transposeA = false, transposeB = false, scale = 1, addend } = options
   demandType(a, 'MatMul', 'float32')
   demandType(b, 'MatMul', 'float32')
   const rank = a.shape.length
@@ -135,7 +136,12 @@ export function matMul(a: Value, b: Value, options: { readonly transposeA?: bool
     const sides = `${a.name} ${formatShape(a.shape)}${transposeA ? ' transposed' : ''} and ${b.name} ${formatShape(b.shape)}${transposeB ? ' transposed' : ''}`
     throw a.graph.error(`MatMul: ${sides} do not fit`)
   }
-  return one(a.graph, 'MatMul', [a, b], { transposeA, transposeB, scale }, 'float32', [...a.shape.slice(0, -2), m, n])
+  const shape = [...a.shape.slice(0, -2), m, n]
+  const broadcast = addend === undefined ? shape : broadcastShapes(addend.shape, shape)
+  if (addend !== undefined && (rank !== 2 || broadcast === undefined || !sameShape(broadcast, shape))) {
+    throw a.graph.error(`MatMul: the addend ${addend.name} ${formatShape(addend.shape)} does not fit ${formatShape(shape)}`)
+  }
+  return one(a.graph, 'MatMul', addend === undefined ? [a, b] : [a, b, addend], { transposeA, transposeB, scale }, 'float32', shape)
 }
 
 function lastTwo(shape: Shape, transposed: boolean): [Dimension, Dimension] {

@@ -28,46 +28,47 @@ export interface AdapterPair {
 /** q [tokens, heads*d], k and v [tokens, kvHeads*d] -> attended values [tokens, heads*d]. Rotation is the attention's business. */
 export type Attend = (query: Value, key: Value, value: Value) => Value
 
-/** One projection with its optional bias and adapter: [tokens, in] -> [tokens, out]. */
-function linear(x: Value, adapterInput: Value, weights: WeightSource, name: string, inSize: number, outSize: number, bias: boolean): Value {
+/** One projection with its optional bias and adapter, added to `residual` where one is given: [tokens, in] -> [tokens, out]. */
+function linear(x: Value, adapterInput: Value, weights: WeightSource, name: string, inSize: number, outSize: number, bias: boolean, residual: Value | undefined): Value {
   return x.graph.within(name.slice(name.lastIndexOf('.') + 1), () => {
-    let y = op.matMul(x, weights.base(`${name}.weight`, [outSize, inSize]), { transposeB: true })
-    if (bias) y = op.add(y, weights.base(`${name}.bias`, [outSize]))
+    const offset = bias ? weights.base(`${name}.bias`, [outSize]) : undefined
+    // Sums ride along with products: an addition of its own would read and write the activations once more.
+    const addend = residual ?? offset
+    let y = op.matMul(x, weights.base(`${name}.weight`, [outSize, inSize]), { transposeB: true, ...(addend === undefined ? {} : { addend }) })
+    if (residual !== undefined && offset !== undefined) y = op.add(y, offset)
     const adapter = weights.adapter(name, inSize, outSize)
     if (adapter === undefined) return y
     const low = op.matMul(adapterInput, adapter.a, { transposeB: true })
-    return op.add(y, op.matMul(low, adapter.b, { transposeB: true, scale: adapter.scale }))
+    return op.matMul(low, adapter.b, { transposeB: true, scale: adapter.scale, addend: y })
   })
 }
 
 /** One decoder layer, pre-norm: [tokens, hidden] -> [tokens, hidden]. `prefix` is '' or 'model.layers.N.'. */
 export function decoderLayer(x: Value, config: DecoderConfig, weights: WeightSource, prefix: string, attend: Attend): Value {
   const { hiddenSize, intermediateSize, heads, kvHeads, headSize, rmsEpsilon } = config
-  const project = (input: Value, site: string, names: readonly [name: string, inSize: number, outSize: number, bias: boolean][]): Value[] => {
+  const project = (input: Value, site: string, names: readonly [name: string, inSize: number, outSize: number, bias: boolean][], residual?: Value): Value[] => {
     const mask = weights.dropoutMask(`${prefix}${site}`, input)
     const adapterInput = mask === undefined ? input : op.mul(input, mask)
-    return names.map(([name, inSize, outSize, bias]) => linear(input, adapterInput, weights, `${prefix}${name}`, inSize, outSize, bias))
+    return names.map(([name, inSize, outSize, bias]) => linear(input, adapterInput, weights, `${prefix}${name}`, inSize, outSize, bias, residual))
   }
   const attentionInput = x.graph.within('input_layernorm', () => op.rmsNormalization(x, weights.base(`${prefix}input_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
-  const attentionOutput = x.graph.within('self_attn', () => {
+  const middle = x.graph.within('self_attn', () => {
     const [query, key, value] = project(attentionInput, 'self_attn.input', [
       ['self_attn.q_proj', hiddenSize, heads * headSize, config.qkvBias],
       ['self_attn.k_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
       ['self_attn.v_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
     ]) as [Value, Value, Value]
     const attended = attend(query, key, value)
-    return project(attended, 'self_attn.attended', [['self_attn.o_proj', heads * headSize, hiddenSize, config.outputBias]])[0] as Value
+    return project(attended, 'self_attn.attended', [['self_attn.o_proj', heads * headSize, hiddenSize, config.outputBias]], x)[0] as Value
   })
-  const middle = op.add(x, attentionOutput)
   const mlpInput = x.graph.within('post_attention_layernorm', () => op.rmsNormalization(middle, weights.base(`${prefix}post_attention_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
-  const mlpOutput = x.graph.within('mlp', () => {
+  return x.graph.within('mlp', () => {
     const [gate, up] = project(mlpInput, 'mlp.input', [
       ['mlp.gate_proj', hiddenSize, intermediateSize, config.mlpBias],
       ['mlp.up_proj', hiddenSize, intermediateSize, config.mlpBias],
     ]) as [Value, Value]
-    return project(op.mul(op.silu(gate), up), 'mlp.inner', [['mlp.down_proj', intermediateSize, hiddenSize, config.mlpBias]])[0] as Value
+    return project(op.mul(op.silu(gate), up), 'mlp.inner', [['mlp.down_proj', intermediateSize, hiddenSize, config.mlpBias]], middle)[0] as Value
   })
-  return op.add(middle, mlpOutput)
 }
 
 /** Token embedding: ids int64 [tokens] -> [tokens, hidden]. */
