@@ -46,6 +46,10 @@ export const lossConfigSchema = z.strictObject({
   clipHigh: field(z.number().positive().default(0.2), 'ratio', 'PPO', 'The probability ratio is not rewarded above 1 plus this.'),
   aggregation: field(z.enum(['token-then-rollout', 'all-tokens', 'constant-length']).default('token-then-rollout'), '', 'BoT-GRPO', 'How token losses become one number.'),
   constantLength: field(count.default(256), 'tokens', 'Dr.GRPO', 'The divisor when aggregation is constant-length.'),
+  correction: field(z.enum(['none', 'truncated', 'masked']).default('none'), '', 'TRL', 'What to do where the law completions were drawn from (top-k, top-p, min-p) is not the policy itself: nothing, weigh tokens by the ratio up to a cap, or leave tokens outside a band out.'),
+  correctionCap: field(z.number().positive().default(2), 'ratio', 'TRL', 'Largest weight when correction is truncated.'),
+  correctionLow: field(z.number().nonnegative().default(0.5), 'ratio', 'IcePop', 'Lower end of the band when correction is masked.'),
+  correctionHigh: field(z.number().positive().default(5), 'ratio', 'IcePop', 'Upper end of the band when correction is masked.'),
   klCoefficient: field(z.number().nonnegative().default(0), '', 'Satchel', 'Weight of the distance to the reference model; 0 leaves it out.'),
   klEstimator: field(z.enum(['k1', 'k2', 'k3']).default('k3'), '', 'GRPO', 'Which estimate of the KL divergence is added to the loss.'),
 })

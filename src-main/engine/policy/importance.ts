@@ -6,14 +6,24 @@
 //
 // w multiplies the policy loss of the token and is a constant to the derivative.
 
+import type { LossConfig } from '../../contract/run-config.ts'
+
 export type ImportanceCorrection =
   | { readonly kind: 'none' }
   | { readonly kind: 'truncated'; readonly cap: number }
   | { readonly kind: 'masked'; readonly low: number; readonly high: number }
 
-/** The usual values of the sources. */
-export const truncatedCorrection = { kind: 'truncated', cap: 2 } as const satisfies ImportanceCorrection
-export const maskedCorrection = { kind: 'masked', low: 0.5, high: 5 } as const satisfies ImportanceCorrection
+/** The correction a loss configuration asks for. */
+export function correctionOf(config: Pick<LossConfig, 'correction' | 'correctionCap' | 'correctionLow' | 'correctionHigh'>): ImportanceCorrection {
+  switch (config.correction) {
+    case 'none':
+      return { kind: 'none' }
+    case 'truncated':
+      return { kind: 'truncated', cap: config.correctionCap }
+    case 'masked':
+      return { kind: 'masked', low: config.correctionLow, high: config.correctionHigh }
+  }
+}
 
 export interface ImportanceWeights {
   /** [T] */

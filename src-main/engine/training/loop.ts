@@ -7,6 +7,7 @@ import type { PromptRow } from '../../contract/rewards.ts'
 import type { LossConfig, RunConfig } from '../../contract/run-config.ts'
 import type { PolicyWeights } from '../models/policy-weights.ts'
 import { groupAdvantages, lossLengths, type GroupAdvantages } from '../policy/group-advantages.ts'
+import { correctionOf, importanceWeights } from '../policy/importance.ts'
 import { addLossSums, aggregationWeights, emptyLossSums, lossMetrics, policyLoss, type LossSums } from '../policy/losses.ts'
 import { tokenRewards } from '../rewards/bus.ts'
 import { createStream } from '../runtime/random.ts'
@@ -191,7 +192,7 @@ async function accumulate(
   const lengths = lossLengths(members.map(({ rollout }) => rollout.ids.length), members.map(({ fate }) => fate))
   const weights = aggregationWeights(config.loss, lengths)
   const learning = members.flatMap((rollout, index) => (lengths[index] === 0 ? [] : [{ rollout, weight: weights[index] as number }]))
-  const sequences = learning.map(({ rollout, weight }) => toSequence(rollout, weight, update.reference?.get(rollout)))
+  const sequences = learning.map(({ rollout, weight }) => toSequence(config.loss, rollout, weight, update.reference?.get(rollout)))
   const result = { loss: 0, tokens: 0, entropy: 0, mismatch: 0 }
   let done = 0
   for (const { batch, order } of packMicroBatches(sequences, config.training.microBatchTokens)) {
@@ -220,13 +221,14 @@ function plainLossSums(config: LossConfig, batch: MicroBatch, logprob: Float32Ar
   }).sums
 }
 
-function toSequence({ rollout, promptIds, advantages }: TaughtRollout, weight: number, reference: Float32Array | undefined): { ids: number[]; from: number; columns: Record<string, Float32Array> } {
-  const length = rollout.ids.length
+/** The correction compares the law a token was drawn from with the policy itself and rides on the token's weight. */
+function toSequence(config: LossConfig, { rollout, promptIds, advantages }: TaughtRollout, weight: number, reference: Float32Array | undefined): { ids: number[]; from: number; columns: Record<string, Float32Array> } {
+  const corrections = importanceWeights(correctionOf(config), rollout.policyLogprobs, rollout.logprobs).weights
   return {
     ids: [...promptIds, ...rollout.ids],
     from: promptIds.length,
     columns: {
-      weight: new Float32Array(length).fill(weight),
+      weight: Float32Array.from(corrections, (correction) => weight * correction),
       advantage: Float32Array.from(advantages),
       oldLogprob: rollout.policyLogprobs,
       ...(reference === undefined ? {} : { referenceLogprob: reference }),

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { importanceWeights, maskedCorrection, truncatedCorrection } from '../../../src-main/engine/policy/importance.ts'
+import { lossConfigSchema } from '../../../src-main/contract/run-config.ts'
+import { correctionOf, importanceWeights } from '../../../src-main/engine/policy/importance.ts'
+
+const truncatedCorrection = correctionOf(lossConfigSchema.parse({ correction: 'truncated' }))
+const maskedCorrection = correctionOf(lossConfigSchema.parse({ correction: 'masked', correctionLow: 0.4 }))
 
 describe('importanceWeights', () => {
   const sampler = [-1, -1, -1, -1, -1]
@@ -21,7 +25,7 @@ describe('importanceWeights', () => {
   })
 
   it('sets weights outside the band to 0 and leaves those inside as they are', () => {
-    const { weights, cutShare } = importanceWeights({ ...maskedCorrection, low: 0.4 }, trainer, sampler)
+    const { weights, cutShare } = importanceWeights(maskedCorrection, trainer, sampler)
     expect(rounded(weights)).toEqual([0, 0.5, 1, 2.5, 0])
     expect(cutShare).toBe(0.4)
   })

@@ -80,6 +80,23 @@ describe('a step', () => {
     expect(metrics.values).toMatchObject({ reward: 0.5, reward_std: 0.5, reward_std_between: 0, frac_reward_zero_std: 0, entropy: 0.5, 'completions/mean_length': 1.5, updates: 1, skipped: 0 })
   })
 
+  it('weighs tokens by the ratio of policy and sampling law, up to the cap', async () => {
+    const batches: MicroBatch[] = []
+    const { machinery } = machineryOf(configOf({ loss: { correction: 'truncated', correctionCap: 2 } }), (batch) => {
+      batches.push(batch)
+      return columnsOf(batch, 0)
+    })
+    const generate = machinery.source.sampler.generate.bind(machinery.source.sampler)
+    machinery.source.sampler.generate = async (requests, options) => {
+      const rollouts = await generate(requests, options)
+      // Drawn with probability e^-2 where the policy gives e^-1: ratio e, cut to 2.
+      for (const rollout of rollouts) rollout.logprobs.fill(-2)
+      return rollouts
+    }
+    await trainStep(machinery, rows, 1)
+    expect(batches.flatMap((batch) => [...batch.columns['weight']!]).sort()).toEqual([1 / 4, 1 / 4, 1 / 4, 1 / 4, 1 / 2, 1 / 2].map(Math.fround))
+  })
+
   it('updates once a mini-batch and epoch', async () => {
     let calls = 0
     const { machinery } = machineryOf(configOf({ training: { miniBatches: 2, epochs: 3 } }), (batch) => {
