@@ -52,7 +52,7 @@ describe.each([
   let pool: RewardPool
   beforeAll(async () => {
     await buildForTests()
-    pool = createRewardPool({ workers: 1, config: rewardConfig({ typeCheck, limits: { scriptMilliseconds: 500, itemSeconds: 20 } }) })
+    pool = createRewardPool({ workers: 1, config: rewardConfig({ typeCheck, limits: { scriptMilliseconds: 1_000, itemSeconds: 30 } }) })
     await pool.warmUp()
   })
   afterAll(() => pool.dispose())

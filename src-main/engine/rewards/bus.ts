@@ -2,6 +2,7 @@
 //
 //   r_t = w_g * G + w_s * S_t,   |S_t| <= B
 //   S_t = sum over sources of w_i * clip(S_t,i, +-B_i)
+import { UserError } from '../../contract/errors.ts'
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { RewardSpan, ScoredCompletion, SourceScore, TokenOffsets } from '../../contract/rewards.ts'
 import { mapSpansToTokens } from './token-map.ts'
@@ -34,11 +35,11 @@ export function sourceWeights(config: RewardConfig, source: string): SourceWeigh
   }
 }
 
-/** G of eq. 4: the weighted sum of the sources' global parts. Throws when one is not finite. */
+/** G of eq. 4: the weighted sum of the sources' global parts. Throws a UserError that names a source whose score is not finite. */
 export function combineGlobal(sources: readonly SourceScore[], config: RewardConfig): number {
   let sum = 0
   for (const { source, global } of sources) {
-    if (!Number.isFinite(global)) throw new Error(`reward source ${source} returned ${global}: every score must be a finite number`)
+    if (!Number.isFinite(global)) throw notFinite(global, source)
     sum += sourceWeights(config, source).globalWeight * global
   }
   return sum
@@ -47,10 +48,10 @@ export function combineGlobal(sources: readonly SourceScore[], config: RewardCon
 /**
  * Token rewards r_t of one completion.
  * @param scored its spans are positions in `offsets.text`
- * @throws when a score or span is not finite (the completion must then be dropped, not trained on)
+ * @throws UserError when the score is not finite, Error when a span is not (the completion must then be dropped, not trained on)
  */
 export function tokenRewards(scored: Pick<ScoredCompletion, 'global' | 'spans'>, offsets: TokenOffsets, config: RewardConfig): TokenRewards {
-  if (!Number.isFinite(scored.global)) throw new Error(`the global score of a completion is ${scored.global}: every score must be a finite number`)
+  if (!Number.isFinite(scored.global)) throw notFinite(scored.global, 'global score')
   const count = offsets.starts.length
   const local = new Float64Array(count)
   const localBySource: Record<string, Float64Array> = {}
@@ -79,6 +80,10 @@ function spansBySource(spans: readonly RewardSpan[]): Map<string, RewardSpan[]> 
     else group.push(span)
   }
   return new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function notFinite(value: number, source: string): UserError {
+  return new UserError({ code: 'bad-input', what: `the reward is ${value}`, place: { field: `reward source ${source}` }, expected: 'a finite number', remedy: 'Mend the source, or set its weight to 0 to leave it out.' })
 }
 
 function clip(value: number, bound: number): number {

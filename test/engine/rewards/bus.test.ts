@@ -15,7 +15,7 @@ describe('combineGlobal', () => {
     expect(combineGlobal([source('compiler', -1), source('lint', -0.2), source('requirements', 0.5)], config)).toBeCloseTo(-2 - 0.1 + 1.5, 12)
   })
   test('refuses a score that is not a number and names the source', () => {
-    expect(() => combineGlobal([source('lint', NaN)], rewardConfig())).toThrow(/lint returned NaN/)
+    expect(() => combineGlobal([source('lint', NaN)], rewardConfig())).toThrow(/reward source lint: the reward is NaN.*finite number/)
   })
   test('refuses a source the configuration does not know', () => {
     expect(() => combineGlobal([source('judge', 1)], rewardConfig())).toThrow(/judge/)

@@ -15,7 +15,7 @@ import { buildForTests } from '../../support/build-entries.ts'
 let renderer: Renderer
 beforeAll(async () => {
   await buildForTests()
-  renderer = createRenderer(await bundleSandboxKit(), rewardConfig({ limits: { scriptMilliseconds: 500 } }).limits)
+  renderer = createRenderer(await bundleSandboxKit(), rewardConfig({ limits: { scriptMilliseconds: 1_000 } }).limits)
 })
 afterAll(() => renderer.dispose())
 
