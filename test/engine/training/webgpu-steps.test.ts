@@ -38,7 +38,7 @@ function score(text: string): ScoredCompletion {
     global,
     outcome: global,
     spans: ids.flatMap((id, index) => (id === 7 ? [{ start: index, end: index + 1, value: -0.5, source: 'compiler', message: 'seven' }] : [])),
-    sources: [{ source: 'compiler', global, milliseconds: 0 }],
+    sources: [{ source: 'compiler', global, spans: [], milliseconds: 0 }],
     stages: { parse: false, types: false, bundle: false, render: false },
     requirementScore: 0,
     audit: { passed: true, failures: [] },
