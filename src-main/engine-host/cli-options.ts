@@ -1,6 +1,7 @@
 // Options every command shares, and how their values are read.
 import { existsSync } from 'node:fs'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import type { RewardConfig } from '../contract/reward-config.ts'
 import { rewardConfigSchema } from '../contract/reward-config.ts'

@@ -33,6 +33,8 @@ let rejections = 0
 process.on('unhandledRejection', () => {
   rejections += 1
 })
+// Ctrl-C in a terminal reaches every process of its group; when to end is the worker's decision.
+process.on('SIGINT', () => undefined)
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message: RenderRequest) => {
   // Only our own mistakes arrive here; dying loudly is better than leaving the worker to wait.

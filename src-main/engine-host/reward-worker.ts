@@ -27,6 +27,8 @@ process.on('message', (message: WorkerRequest) => {
     answer({ kind: 'fatal', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   })
 })
+// Ctrl-C in a terminal reaches every process of its group; when to end is decided by whoever started this one.
+process.on('SIGINT', () => undefined)
 process.on('disconnect', () => {
   scorer?.dispose()
   process.exit(0)

@@ -14,13 +14,15 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
+  /** What Ctrl-C in a terminal does: the signal reaches the process and every child of it. */
+  interrupt(): void
   /** Resolves when stderr has held a match. */
   said(pattern: RegExp): Promise<void>
 }
 
 /** Starts a built entry. @param script from `buildEntry` */
 export function start(script: string, options: readonly string[], settings: { cwd?: string; stdin?: string; env?: Record<string, string> } = {}): Running {
-  const child = spawn(process.execPath, [script, ...options], { cwd: settings.cwd ?? projectRoot(), env: { ...process.env, ...settings.env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [script, ...options], { cwd: settings.cwd ?? projectRoot(), env: { ...process.env, ...settings.env }, stdio: ['pipe', 'pipe', 'pipe'], detached: process.platform !== 'win32' })
   let stdout = ''
   let stderr = ''
   const listeners = new Set<() => void>()
@@ -45,7 +47,14 @@ export function start(script: string, options: readonly string[], settings: { cw
       listen()
       void ended.then(() => reject(new Error(`it ended without saying ${String(pattern)}:\n${stderr}`)))
     })
-  return { child, ended, said }
+  const interrupt = (): void => {
+    try {
+      process.kill(-(child.pid as number), 'SIGINT')
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
+  return { child, ended, interrupt, said }
 }
 
 /** Runs a built entry to its end. */
