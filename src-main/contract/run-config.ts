@@ -17,7 +17,8 @@ export const rolloutConfigSchema = z.strictObject({
   slots: field(count.default(64), 'rows', 'Satchel', 'How many completions are decoded side by side; a finished one makes room for the next.'),
 })
 
-export const loraTargets = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
+/** Projections by PEFT's names. A family has either the separate or the packed (qkv, gate_up) ones; 'all-linear' means all it has. */
+export const loraTargets = ['all-linear', 'q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'o_proj', 'gate_proj', 'up_proj', 'gate_up_proj', 'down_proj'] as const
 export type LoraTarget = (typeof loraTargets)[number]
 
 export const adapterConfigSchema = z.discriminatedUnion('kind', [
@@ -27,7 +28,7 @@ export const adapterConfigSchema = z.discriminatedUnion('kind', [
     rank: field(count.default(16), '', 'LoRA', 'Width of the low-rank update; larger learns more and costs more memory.'),
     alpha: field(z.number().positive().default(32), '', 'LoRA', 'The update is scaled by alpha / rank.'),
     dropout: field(share.default(0), 'probability', 'Satchel', 'Share of adapter inputs zeroed while training; 0 keeps sampler and trainer equal.'),
-    targets: field(z.array(z.enum(loraTargets)).min(1).default([...loraTargets]), '', 'PEFT all-linear', 'Which projections of a layer get an adapter.'),
+    targets: field(z.array(z.enum(loraTargets)).min(1).default(['all-linear']), '', 'PEFT all-linear', 'Which projections of a layer get an adapter.'),
   }),
 ])
 
@@ -97,7 +98,7 @@ export const runConfigSchema = z.strictObject({
   device: field(z.enum(['auto', 'cpu', 'webgpu']).default('auto'), '', 'Satchel', 'Where the arithmetic runs.'),
   threads: field(z.number().int().nonnegative().default(0), 'threads', 'Satchel', 'Processor threads; 0 uses all cores.'),
   rewardWorkers: field(count.default(1), 'processes', 'Satchel', 'Processes that score completions beside generation.'),
-  adapter: adapterConfigSchema.default({ kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: [...loraTargets] }),
+  adapter: adapterConfigSchema.default({ kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: ['all-linear'] }),
   rollout: rolloutConfigSchema.prefault({}),
   reward: rewardConfigSchema.prefault({}),
   estimator: estimatorConfigSchema.prefault({}),

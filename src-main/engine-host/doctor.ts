@@ -128,7 +128,7 @@ export function describeEnding(device: DeviceKind, code: number | null, signal: 
 
 const probeModel: DecoderConfig = {
   family: 'llama', vocabularySize: 256, hiddenSize: 64, intermediateSize: 128, layers: 2, heads: 4, kvHeads: 2, headSize: 16, rmsEpsilon: 1e-5, ropeTheta: 1e4, rotaryDimensions: 16, ropeScaling: null,
-  noRopeLayers: [], slidingWindow: null, maxPositions: 64, tieWordEmbeddings: true, qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: null, eosIds: [0], padId: null,
+  noRopeLayers: [], slidingWindow: null, maxPositions: 64, tieWordEmbeddings: true, packedProjections: false, qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: null, eosIds: [0], padId: null,
 }
 
 /** The probe itself: one training step of a small random model; log-probabilities are compared with the CPU's. */

@@ -4,14 +4,18 @@
     venv/bin/python test/parity/make-fixtures.py
 
 Every model is tiny and random, with the exact class of a real family, so that each branch (grouped heads, biases,
-tied head, sharded files, bf16, fp16, explicit head size, both config spellings) appears somewhere. Weights are rounded
+tied head, sharded files, bf16, fp16, explicit head size, both config spellings, layers without rotary, packed projections,
+partial rotary, LongRoPE with short and with long factors) appears somewhere. Weights are rounded
 to the stored type first and then computed in float32, as Satchel does. A model folder holds, besides the checkpoint:
 
-    expected.json              sequences (ids), logprobs [null, lp, ...] a sequence, loss = mean cross-entropy over all
-                               predicted positions of all sequences, greedy continuations, the adapter's own numbers
+    expected.json              contextTokens (the longest prompt plus completion of the run that is imitated), sequences (ids), logprobs [null, lp, ...] a sequence, loss = mean cross-entropy over all
+                               predicted positions of all sequences, greedy continuations, the adapter's own numbers;
+                               alone (phi3): sequences on both sides of the short factors' reach, each a forward of its own
     gradients.safetensors      d loss / d parameter, float32, under the checkpoint's names
     adapter/                   a PEFT adapter with B different from zero
     adapter-gradients.safetensors  d loss / d A and d B under the adapter file's names (base frozen, dropout 0)
+
+    venv/bin/python test/parity/make-fixtures.py NAME ...      makes only these models
 
 Versions of the libraries used are recorded in every expected.json.
 """
@@ -21,6 +25,7 @@ import math
 import os
 import pathlib
 import shutil
+import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -105,16 +110,27 @@ def old_config_spelling(folder):
     path = folder / "config.json"
     config = json.loads(path.read_text())
     config["torch_dtype"] = config.pop("dtype")
-    config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
+    rotary = config.pop("rope_parameters")
+    config["rope_theta"] = rotary["rope_theta"]
     config["rope_scaling"] = None
+    if rotary["rope_type"] == "longrope":
+        config["partial_rotary_factor"] = rotary["partial_rotary_factor"]
+        config["rope_scaling"] = {"type": "longrope", "short_factor": rotary["short_factor"], "long_factor": rotary["long_factor"]}
     write_json(path, config)
 
 
-def make_model(name, config, seed, dtype, shard_size=None, old_spelling=False, targets=None):
+def make_model(name, config, seed, dtype, shard_size=None, old_spelling=False, targets=None, context=64, alone=()):
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     config._attn_implementation = "eager"
-    build = {"llama": transformers.LlamaForCausalLM, "qwen2": transformers.Qwen2ForCausalLM}[config.model_type]
+    build = {
+        "llama": transformers.LlamaForCausalLM,
+        "qwen2": transformers.Qwen2ForCausalLM,
+        "smollm3": transformers.SmolLM3ForCausalLM,
+        "phi3": transformers.Phi3ForCausalLM,
+    }[config.model_type]
     model = build(config)
     randomize(model, seed)
     model.to(dtype)
@@ -132,6 +148,9 @@ def make_model(name, config, seed, dtype, shard_size=None, old_spelling=False, t
     save_file(gradients, folder / "gradients.safetensors", metadata={"what": "d loss / d parameter"})
     with torch.no_grad():
         continuation = greedy(model, [ids[:5] for ids in sequences], 16)
+        generator = torch.Generator().manual_seed(seed + 3)
+        single = [torch.randint(3, VOCABULARY, (length,), generator=generator) for length in alone]
+        single_rows = log_probabilities(model, single)
     model.zero_grad()
 
     adapter = make_adapter(model, folder, name, sequences, seed + 2, targets)
@@ -139,11 +158,13 @@ def make_model(name, config, seed, dtype, shard_size=None, old_spelling=False, t
         folder / "expected.json",
         {
             "versions": VERSIONS,
+            "contextTokens": context,
             "sequences": [ids.tolist() for ids in sequences],
             "logprobs": listed(rows),
             "loss": float(loss.detach()),
             "greedy": continuation,
             "adapter": adapter,
+            **({"alone": {"sequences": [ids.tolist() for ids in single], "logprobs": listed(single_rows)}} if alone else {}),
         },
     )
 
@@ -221,6 +242,42 @@ def make_models():
     )
 
 
+def make_smollm3_and_phi3():
+    small = dict(vocab_size=VOCABULARY, hidden_size=64, intermediate_size=48, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    make_model(
+        "smollm3",
+        transformers.SmolLM3Config(
+            **small, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128, rms_norm_eps=1e-6,
+            no_rope_layers=[1, 0, 1, 1], tie_word_embeddings=True, rope_parameters={"rope_type": "default", "rope_theta": 5000000.0},
+        ),
+        seed=55, dtype=torch.bfloat16, old_spelling=True,
+        targets=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    )
+    # 6 rotated pairs: three quarters of a head of 16.
+    rotary = {
+        "rope_type": "longrope", "rope_theta": 10000.0, "partial_rotary_factor": 0.75,
+        "short_factor": [1.0, 1.05, 1.1, 1.2, 1.35, 1.5], "long_factor": [1.2, 1.9, 3.5, 7.0, 15.0, 31.0],
+    }
+    packed = dict(**small, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-5, tie_word_embeddings=True)
+    # The reference chooses the factors at every forward by the sequence at hand, Satchel once for a run: all sequences and
+    # continuations lie on one side, except those computed alone.
+    make_model(
+        "phi3-short",
+        transformers.Phi3Config(
+            **packed, max_position_embeddings=128, original_max_position_embeddings=32, sliding_window=262144, rope_parameters=dict(rotary),
+        ),
+        seed=66, dtype=torch.bfloat16, old_spelling=True, context=32, alone=(20, 32, 33, 50),
+        targets=["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
+    )
+    make_model(
+        "phi3-long",
+        transformers.Phi3Config(
+            **packed, max_position_embeddings=128, original_max_position_embeddings=4, sliding_window=None, rope_parameters=dict(rotary),
+        ),
+        seed=77, dtype=torch.float32, targets=["qkv_proj", "gate_up_proj"],
+    )
+
+
 def record_first_values():
     """What the reference reads from its own files: [file, first three values of the first q_proj]."""
     files = ["llama-tied/model", "llama-biases/model", "qwen2-tied-sharded/model-00001-of-00003", "qwen2-untied/model"]
@@ -234,4 +291,6 @@ def record_first_values():
 if __name__ == "__main__":
     ROOT.mkdir(parents=True, exist_ok=True)
     make_models()
-    record_first_values()
+    make_smollm3_and_phi3()
+    if len(sys.argv) == 1:
+        record_first_values()

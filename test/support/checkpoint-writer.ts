@@ -7,7 +7,7 @@ import type { CheckpointContent } from '../../src-main/engine/training/checkpoin
 /** One layer of hidden size 4; only what an adapter needs of it matters. */
 export const tinyDecoder: DecoderConfig = {
   family: 'llama', vocabularySize: 8, hiddenSize: 4, intermediateSize: 8, layers: 1, heads: 1, kvHeads: 1, headSize: 4, rmsEpsilon: 1e-5, ropeTheta: 1e4, rotaryDimensions: 4, ropeScaling: null,
-  noRopeLayers: [], slidingWindow: null, maxPositions: 16, tieWordEmbeddings: true, qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: null, eosIds: [1], padId: null,
+  noRopeLayers: [], slidingWindow: null, maxPositions: 16, tieWordEmbeddings: true, packedProjections: false, qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: null, eosIds: [1], padId: null,
 }
 
 /** Values of a checkpoint of `step`: every number says which step it belongs to. `width` makes the files larger. */

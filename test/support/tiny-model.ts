@@ -12,7 +12,7 @@ export async function writeTinyModel(folder: string, storedType: StoredType = 'f
   const tokenizer = await openTokenizer(tokenizerFrom, { vocabularySize: 1 << 20 })
   const config: DecoderConfig = {
     family: 'qwen2', vocabularySize: Math.ceil(tokenizer.size / 64) * 64, hiddenSize: 32, intermediateSize: 64, layers: 2, heads: 2, kvHeads: 1, headSize: 16, rmsEpsilon: 1e-6, ropeTheta: 1e4, rotaryDimensions: 16,
-    ropeScaling: null, noRopeLayers: [], slidingWindow: null, maxPositions: 128, tieWordEmbeddings: true, qkvBias: true, outputBias: false, mlpBias: false, torchDtype: storedType, bosId: null,
+    ropeScaling: null, noRopeLayers: [], slidingWindow: null, maxPositions: 128, tieWordEmbeddings: true, packedProjections: false, qkvBias: true, outputBias: false, mlpBias: false, torchDtype: storedType, bosId: null,
     eosIds: [tokenizer.idOf('<|im_end|>') as number], padId: null,
   }
   const names = expectedTensors(config).map(({ name }) => name)

@@ -10,7 +10,7 @@ import { openSafetensors } from './safetensors.ts'
 import type { SafetensorsFile } from './safetensors.ts'
 import { writeSafetensors } from './safetensors-write.ts'
 import type { TensorSource, WeightType } from './safetensors-write.ts'
-import { linearShapes } from './weights.ts'
+import { linearLayers } from './weights.ts'
 
 /** What an adapter changes and how strongly. The update of a weight is `scale * B A` with `scale = alpha / rank`. */
 export interface AdapterConfig {
@@ -201,12 +201,9 @@ async function readFactor(file: SafetensorsFile, name: string, shape: readonly [
 
 /** [output, input] features of a module of the base, or undefined when it has no such linear layer. */
 function moduleShape(base: DecoderConfig, module: string): readonly [number, number] | undefined {
-  const match = /^model\.layers\.(\d+)\.(self_attn|mlp)\.([a-z]+_proj)$/.exec(module)
+  const match = /^model\.layers\.(\d+)\.(.+)$/.exec(module)
   if (match === null || Number(match[1]) >= base.layers) return undefined
-  const shapes: Readonly<Record<string, readonly [number, number]>> = linearShapes(base)
-  const name = match[3] as string
-  const belongsTo = name.length === 6 ? 'self_attn' : 'mlp' // q_proj, k_proj, v_proj, o_proj
-  return match[2] === belongsTo && Object.hasOwn(shapes, name) ? shapes[name] : undefined
+  return linearLayers(base).find(({ path }) => path === match[2])?.shape
 }
 
 function misfit(file: string, field: string | undefined, what: string, expected = ''): UserError {

@@ -2,6 +2,7 @@
 //
 //   x ── rms ── q,k,v ── rotary ── attention ── o ──(+)── rms ── gate,up ── silu·mul ── down ──(+)── x'
 //    └───────────────────────────────────────────────┘ └────────────────────────────────────────┘
+// Families differ only by what their configuration says: biases, packed projections, layers without rotary, how much of a head rotates.
 //
 // Attention itself is passed in (`Attend`): training attends over whole sequences, sampling over a cache.
 // All activations are flat [tokens, width]; weights keep Hugging Face's [out, in] layout and are never transposed in memory.
@@ -51,22 +52,24 @@ export function decoderLayer(x: Value, config: DecoderConfig, weights: WeightSou
     const adapterInput = mask === undefined ? input : op.mul(input, mask)
     return names.map(([name, inSize, outSize, bias]) => linear(input, adapterInput, weights, `${prefix}${name}`, inSize, outSize, bias, residual))
   }
+  /** Several projections of one input: a matrix for each, or the rows of one matrix in this order. */
+  const projectAll = (input: Value, site: string, packed: string, parts: readonly [name: string, outSize: number][], bias: boolean): Value[] => {
+    if (!config.packedProjections) return project(input, site, parts.map(([name, outSize]) => [name, hiddenSize, outSize, bias]))
+    const ends = parts.map((_, part) => parts.slice(0, part + 1).reduce((sum, [, outSize]) => sum + outSize, 0))
+    const whole = project(input, site, [[packed, hiddenSize, ends.at(-1) as number, bias]])[0] as Value
+    return parts.map(([, outSize], part) => op.slice(whole, 1, (ends[part] as number) - outSize, ends[part] as number))
+  }
   const attentionInput = x.graph.within('input_layernorm', () => op.rmsNormalization(x, weights.base(`${prefix}input_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
   const middle = x.graph.within('self_attn', () => {
-    const [query, key, value] = project(attentionInput, 'self_attn.input', [
-      ['self_attn.q_proj', hiddenSize, heads * headSize, config.qkvBias],
-      ['self_attn.k_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
-      ['self_attn.v_proj', hiddenSize, kvHeads * headSize, config.qkvBias],
-    ]) as [Value, Value, Value]
+    const parts: [string, number][] = [['self_attn.q_proj', heads * headSize], ['self_attn.k_proj', kvHeads * headSize], ['self_attn.v_proj', kvHeads * headSize]]
+    const [query, key, value] = projectAll(attentionInput, 'self_attn.input', 'self_attn.qkv_proj', parts, config.qkvBias) as [Value, Value, Value]
     const attended = attend(query, key, value)
     return project(attended, 'self_attn.attended', [['self_attn.o_proj', heads * headSize, hiddenSize, config.outputBias]], x)[0] as Value
   })
   const mlpInput = x.graph.within('post_attention_layernorm', () => op.rmsNormalization(middle, weights.base(`${prefix}post_attention_layernorm.weight`, [hiddenSize]), rmsEpsilon).y)
   return x.graph.within('mlp', () => {
-    const [gate, up] = project(mlpInput, 'mlp.input', [
-      ['mlp.gate_proj', hiddenSize, intermediateSize, config.mlpBias],
-      ['mlp.up_proj', hiddenSize, intermediateSize, config.mlpBias],
-    ]) as [Value, Value]
+    const parts: [string, number][] = [['mlp.gate_proj', intermediateSize], ['mlp.up_proj', intermediateSize]]
+    const [gate, up] = projectAll(mlpInput, 'mlp.input', 'mlp.gate_up_proj', parts, config.mlpBias) as [Value, Value]
     return project(op.mul(op.silu(gate), up), 'mlp.inner', [['mlp.down_proj', intermediateSize, hiddenSize, config.mlpBias]], middle)[0] as Value
   })
 }
@@ -81,26 +84,4 @@ export function outputHead(x: Value, config: DecoderConfig, weights: WeightSourc
   const normal = x.graph.within('norm', () => op.rmsNormalization(x, weights.base('model.norm.weight', [config.hiddenSize]), config.rmsEpsilon).y)
   const name = config.tieWordEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight'
   return x.graph.within('lm_head', () => op.matMul(normal, weights.base(name, [config.vocabularySize, config.hiddenSize]), { transposeB: true }))
-}
-
-/** Whether layer `index` rotates its queries and keys. */
-export function usesRotary(config: DecoderConfig, index: number): boolean {
-  return !config.noRopeLayers.includes(index)
-}
-
-/** Tables cos, sin [positions, rotaryDimensions/2] of rotary embedding in double precision, rounded once to float32. */
-export function rotaryTables(config: DecoderConfig, positions: number): { readonly cos: Float32Array; readonly sin: Float32Array } {
-  const half = config.rotaryDimensions / 2
-  const cos = new Float32Array(positions * half)
-  const sin = new Float32Array(positions * half)
-  for (let i = 0; i < half; i++) {
-    // The reference computes the inverse frequency in float32; following it keeps the angles equal at large positions.
-    const frequency = Math.fround(1 / Math.fround(Math.pow(config.ropeTheta, Math.fround((2 * i) / config.rotaryDimensions))))
-    for (let position = 0; position < positions; position++) {
-      const angle = Math.fround(position * frequency)
-      cos[position * half + i] = Math.cos(angle)
-      sin[position * half + i] = Math.sin(angle)
-    }
-  }
-  return { cos, sin }
 }

@@ -1,13 +1,15 @@
 // The weights of the policy at hand: base tensors, trainable tensors, and where graphs find them.
 // One copy serves sampler and trainer. On the CPU the optimizer writes into the very arrays the programs read.
 import { createHash } from 'node:crypto'
+import { UserError } from '../../contract/errors.ts'
 import type { AdapterConfig } from '../../contract/run-config.ts'
 import type { Graph, Value } from '../graph/index.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import { createStream } from '../runtime/random.ts'
 import type { DecoderConfig } from './config.ts'
 import type { AdapterPair, WeightSource } from './decoder.ts'
-import { expectedTensors, linearShapes } from './weights.ts'
+import { expectedTensors, linearLayers } from './weights.ts'
+import type { LinearLayer } from './weights.ts'
 
 export interface Parameter {
   readonly name: string
@@ -20,6 +22,7 @@ export interface Parameter {
 
 export interface PolicyWeights {
   readonly config: DecoderConfig
+  /** With targets by name, where the run asked for 'all-linear'. */
   readonly adapter: AdapterConfig
   readonly parameters: ReadonlyMap<string, Parameter>
   readonly trainable: readonly Parameter[]
@@ -33,26 +36,45 @@ export interface PolicyWeights {
   residentHash(): Promise<string>
 }
 
+type LoraConfig = Extract<AdapterConfig, { kind: 'lora' }>
+
 /** Scale of a low-rank update. */
 export function adapterScale(adapter: AdapterConfig): number {
   return adapter.kind === 'lora' ? adapter.alpha / adapter.rank : 0
 }
 
-const MLP_PROJECTIONS: ReadonlySet<string> = new Set(['gate_proj', 'up_proj', 'down_proj'])
+/**
+ * The projections of every layer that get an adapter.
+ * @throws UserError for a projection this family does not have, naming those it has
+ */
+function adaptedLayers(config: DecoderConfig, { targets }: LoraConfig): readonly LinearLayer[] {
+  const layers = linearLayers(config)
+  if (targets.includes('all-linear')) return layers
+  const names = layers.map(({ name }) => name)
+  return targets.map((target) => {
+    const layer = layers.find(({ name }) => name === target)
+    if (layer !== undefined) return layer
+    throw new UserError({
+      code: 'bad-input',
+      what: `a ${config.family} model has no projection ${target} to adapt`,
+      place: { field: 'adapter.targets' },
+      expected: `some of ${names.join(', ')}, or all-linear for all of them`,
+      remedy: 'Name projections this model has.',
+    })
+  })
+}
 
 /** Fresh adapters: A uniform within +-1/sqrt(in) (PEFT's Kaiming with a = sqrt(5)), B zero, so the policy starts as the base. */
-function freshAdapters(config: DecoderConfig, adapter: Extract<AdapterConfig, { kind: 'lora' }>, seed: number): Parameter[] {
-  const shapes = linearShapes(config)
+function freshAdapters(config: DecoderConfig, { rank }: LoraConfig, adapted: readonly LinearLayer[], seed: number): Parameter[] {
   return Array.from({ length: config.layers }, (_, layer) =>
-    adapter.targets.flatMap((target, index): Parameter[] => {
-      const [outSize, inSize] = shapes[target]
+    adapted.flatMap(({ path, shape: [outSize, inSize] }, index): Parameter[] => {
       const stream = createStream(seed, 'adapter', layer, index)
       const bound = 1 / Math.sqrt(inSize)
-      const a = Float32Array.from({ length: adapter.rank * inSize }, () => (2 * stream.uniform() - 1) * bound)
-      const name = `model.layers.${layer}.${MLP_PROJECTIONS.has(target) ? 'mlp' : 'self_attn'}.${target}`
+      const a = Float32Array.from({ length: rank * inSize }, () => (2 * stream.uniform() - 1) * bound)
+      const name = `model.layers.${layer}.${path}`
       return [
-        { name: `${name}.lora_A.weight`, shape: [adapter.rank, inSize], data: a, trainable: true, decayed: true },
-        { name: `${name}.lora_B.weight`, shape: [outSize, adapter.rank], data: new Float32Array(outSize * adapter.rank), trainable: true, decayed: true },
+        { name: `${name}.lora_A.weight`, shape: [rank, inSize], data: a, trainable: true, decayed: true },
+        { name: `${name}.lora_B.weight`, shape: [outSize, rank], data: new Float32Array(outSize * rank), trainable: true, decayed: true },
       ]
     }),
   ).flat()
@@ -62,6 +84,7 @@ function freshAdapters(config: DecoderConfig, adapter: Extract<AdapterConfig, { 
  * Reads the base weights and sets up what is trained.
  * @param readTensor base tensors by Hugging Face name, float32
  * @param seed of the adapters' initial values
+ * @throws UserError for an adapter target that the model does not have
  */
 export async function createPolicyWeights(
   device: Device,
@@ -72,16 +95,17 @@ export async function createPolicyWeights(
 ): Promise<PolicyWeights> {
   const parameters = new Map<string, Parameter>()
   const full = adapter.kind === 'full'
+  const adapted = adapter.kind === 'lora' ? adaptedLayers(config, adapter) : []
   for (const { name, shape } of expectedTensors(config)) {
     parameters.set(name, { name, shape, data: await readTensor(name), trainable: full, decayed: shape.length > 1 })
   }
-  if (adapter.kind === 'lora') for (const parameter of freshAdapters(config, adapter, seed)) parameters.set(parameter.name, parameter)
+  if (adapter.kind === 'lora') for (const parameter of freshAdapters(config, adapter, adapted, seed)) parameters.set(parameter.name, parameter)
   const tensors = new Map<string, Tensor>()
   for (const { name, data, shape } of parameters.values()) tensors.set(name, await device.upload(data, shape))
   const trainable = [...parameters.values()].filter((parameter) => parameter.trainable)
   return {
     config,
-    adapter,
+    adapter: adapter.kind === 'lora' ? { ...adapter, targets: adapted.map(({ name }) => name) } : adapter,
     parameters,
     trainable,
     tensor(name) {

@@ -42,21 +42,32 @@ export function expectedTensors(config: DecoderConfig): ExpectedTensor[] {
   return tensors
 }
 
-/** Linear layers of a decoder layer by their last name part. */
-export type LinearName = 'q_proj' | 'k_proj' | 'v_proj' | 'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj'
+/** A linear layer of every decoder layer, as LoRA's target modules name it. */
+export interface LinearLayer {
+  /** Last name part: `q_proj`. */
+  readonly name: LinearName
+  /** Name inside a decoder layer: `self_attn.q_proj`. */
+  readonly path: string
+  /** [output, input] features. */
+  readonly shape: readonly [number, number]
+  readonly bias: boolean
+}
 
-/** The linear layers of one decoder layer by their last name part, as LoRA's target modules name them: [output, input] features. */
-export function linearShapes(config: DecoderConfig): Readonly<Record<LinearName, readonly [number, number]>> {
-  const { hiddenSize, intermediateSize, headSize } = config
-  return {
-    q_proj: [config.heads * headSize, hiddenSize],
-    k_proj: [config.kvHeads * headSize, hiddenSize],
-    v_proj: [config.kvHeads * headSize, hiddenSize],
-    o_proj: [hiddenSize, config.heads * headSize],
-    gate_proj: [intermediateSize, hiddenSize],
-    up_proj: [intermediateSize, hiddenSize],
-    down_proj: [hiddenSize, intermediateSize],
-  }
+export type LinearName = 'q_proj' | 'k_proj' | 'v_proj' | 'qkv_proj' | 'o_proj' | 'gate_proj' | 'up_proj' | 'gate_up_proj' | 'down_proj'
+
+/** The linear layers of one decoder layer in computation order: those of attention, then those of the feed-forward part. */
+export function linearLayers(config: DecoderConfig): readonly LinearLayer[] {
+  const { hiddenSize, intermediateSize, qkvBias, outputBias, mlpBias } = config
+  const queries = config.heads * config.headSize
+  const keys = config.kvHeads * config.headSize
+  const layer = (module: 'self_attn' | 'mlp', name: LinearName, outSize: number, inSize: number, bias: boolean): LinearLayer => ({ name, path: `${module}.${name}`, shape: [outSize, inSize], bias })
+  const inputs = config.packedProjections
+    ? [layer('self_attn', 'qkv_proj', queries + 2 * keys, hiddenSize, qkvBias)]
+    : [layer('self_attn', 'q_proj', queries, hiddenSize, qkvBias), layer('self_attn', 'k_proj', keys, hiddenSize, qkvBias), layer('self_attn', 'v_proj', keys, hiddenSize, qkvBias)]
+  const gates = config.packedProjections
+    ? [layer('mlp', 'gate_up_proj', 2 * intermediateSize, hiddenSize, mlpBias)]
+    : [layer('mlp', 'gate_proj', intermediateSize, hiddenSize, mlpBias), layer('mlp', 'up_proj', intermediateSize, hiddenSize, mlpBias)]
+  return [...inputs, layer('self_attn', 'o_proj', hiddenSize, queries, outputBias), ...gates, layer('mlp', 'down_proj', hiddenSize, intermediateSize, mlpBias)]
 }
 
 /** Number of parameters, a tied head counted once. */
@@ -65,22 +76,15 @@ export function parameterCount(config: DecoderConfig): number {
 }
 
 function layerTensors(config: DecoderConfig, prefix: string): ExpectedTensor[] {
-  const shapes = linearShapes(config)
-  const linear = (module: string, name: keyof typeof shapes, bias: boolean): ExpectedTensor[] => [
-    { name: `${prefix}.${module}.${name}.weight`, shape: shapes[name] },
-    ...(bias ? [{ name: `${prefix}.${module}.${name}.bias`, shape: [shapes[name][0]] }] : []),
+  const norm = (name: string): ExpectedTensor => ({ name: `${prefix}.${name}.weight`, shape: [config.hiddenSize] })
+  const linear = ({ path, shape, bias }: LinearLayer): ExpectedTensor[] => [
+    { name: `${prefix}.${path}.weight`, shape },
+    ...(bias ? [{ name: `${prefix}.${path}.bias`, shape: [shape[0]] }] : []),
   ]
-  return [
-    { name: `${prefix}.input_layernorm.weight`, shape: [config.hiddenSize] },
-    ...linear('self_attn', 'q_proj', config.qkvBias),
-    ...linear('self_attn', 'k_proj', config.qkvBias),
-    ...linear('self_attn', 'v_proj', config.qkvBias),
-    ...linear('self_attn', 'o_proj', config.outputBias),
-    { name: `${prefix}.post_attention_layernorm.weight`, shape: [config.hiddenSize] },
-    ...linear('mlp', 'gate_proj', config.mlpBias),
-    ...linear('mlp', 'up_proj', config.mlpBias),
-    ...linear('mlp', 'down_proj', config.mlpBias),
-  ]
+  const layers = linearLayers(config)
+  const attention = layers.filter(({ path }) => path.startsWith('self_attn.'))
+  const feedForward = layers.filter(({ path }) => path.startsWith('mlp.'))
+  return [norm('input_layernorm'), ...attention.flatMap(linear), norm('post_attention_layernorm'), ...feedForward.flatMap(linear)]
 }
 
 /**

@@ -1,8 +1,9 @@
 // The graph that sampling runs: prompt and single tokens alike, over a key/value cache.
 import { Graph, op } from '../graph/index.ts'
 import { cachedAttention, singleTokenAttention, type RotaryInputs } from '../models/attention.ts'
-import { decoderLayer, embed, outputHead, usesRotary } from '../models/decoder.ts'
+import { decoderLayer, embed, outputHead } from '../models/decoder.ts'
 import { declareWeights, type PolicyWeights, type WeightPlacement } from '../models/policy-weights.ts'
+import { usesRotary } from '../models/rotary.ts'
 
 /**
  * ids, positions int64 [B, T]; lastIndex int32 [B] (index of each row's last valid position); total int32 [] (largest lastIndex + 1);

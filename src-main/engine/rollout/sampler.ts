@@ -3,8 +3,8 @@
 // it is in nor the order of rows changes what it sees.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UserError } from '../../contract/errors.ts'
-import { rotaryTables } from '../models/decoder.ts'
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
+import { rotaryTables } from '../models/rotary.ts'
 import { sampleTokens } from '../runtime/kernels.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import type { RandomStream } from '../runtime/random.ts'
@@ -83,7 +83,7 @@ interface Row {
   readonly entropies: number[]
 }
 
-/** @param maxLength longest prompt plus completion; rotary tables cover it */
+/** @param maxLength longest prompt plus completion of the run; rotary tables cover it, and it decides their regime as it does in training */
 export async function createSampler(device: Device, policy: PolicyWeights, maxLength: number): Promise<Sampler> {
   const program = await device.compile(samplingProgram(policy, { embedFrozen: device.kind === 'cpu' }), {
     resident: Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat(),

@@ -1,8 +1,8 @@
 // Runs the training graphs over micro-batches: log-probabilities out, gradients added up.
 import { resolveShape, type Graph } from '../graph/index.ts'
 import { causalMask } from '../models/attention.ts'
-import { rotaryTables, usesRotary } from '../models/decoder.ts'
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
+import { rotaryTables, usesRotary } from '../models/rotary.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import { createStream } from '../runtime/random.ts'
 import { lossInputNames, type LossKind } from './loss-graph.ts'
@@ -44,7 +44,7 @@ export interface PassOptions {
   readonly layout: 'whole' | 'layered'
   readonly temperature: number
   readonly loss: LossKind
-  /** Longest sequence the rotary tables must cover. */
+  /** Longest prompt plus completion of the run: rotary tables cover it, and it decides their regime. The sampler's must be the same. */
   readonly maxLength: number
   readonly headChunkTokens: number
   /** False gives the base model of a LoRA policy. */

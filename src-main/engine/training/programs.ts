@@ -6,8 +6,9 @@
 //          (Chen et al. 2016, sublinear memory), and the head runs over chunks of rows, so full logits never exist.
 import { Graph, gradients, op, type Value } from '../graph/index.ts'
 import { sequenceAttention, type RotaryInputs } from '../models/attention.ts'
-import { decoderLayer, embed, outputHead, usesRotary, type WeightSource } from '../models/decoder.ts'
+import { decoderLayer, embed, outputHead, type WeightSource } from '../models/decoder.ts'
 import { declareWeights, type PolicyWeights, type WeightPlacement } from '../models/policy-weights.ts'
+import { usesRotary } from '../models/rotary.ts'
 import { tokenColumns, tokenLoss, type LossKind } from './loss-graph.ts'
 
 /** Prefix of gradient outputs: 'gradient:model.norm.weight'. */

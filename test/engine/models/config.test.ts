@@ -18,7 +18,7 @@ describe('reading a decoder configuration', () => {
     expect(config).toEqual({
       family: 'llama', vocabularySize: 96, hiddenSize: 64, intermediateSize: 48, layers: 2, heads: 4, kvHeads: 2, headSize: 16, rmsEpsilon: 1e-5,
       ropeTheta: 10000, rotaryDimensions: 16, ropeScaling: null, noRopeLayers: [], slidingWindow: null, maxPositions: 128, tieWordEmbeddings: true,
-      qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: 1, eosIds: [2], padId: 0,
+      packedProjections: false, qkvBias: false, outputBias: false, mlpBias: false, torchDtype: 'float32', bosId: 1, eosIds: [2], padId: 0,
     })
   })
 
@@ -79,7 +79,7 @@ describe('a configuration that cannot be used is refused with file and field', (
   test('an unknown architecture, listing the known ones', async () => {
     const { field, what, expected } = await refusal({ architectures: ['GPT2LMHeadModel'] })
     expect([field, what]).toEqual(['architectures', 'the architecture "GPT2LMHeadModel" is not supported'])
-    expect(expected).toBe('one of LlamaForCausalLM, Qwen2ForCausalLM')
+    expect(expected).toBe('one of LlamaForCausalLM, Qwen2ForCausalLM, SmolLM3ForCausalLM, Phi3ForCausalLM')
   })
 
   test('no architecture at all', async () => {

@@ -7,7 +7,7 @@ import { UserError } from '../../../src-main/contract/errors.ts'
 import type { ErrorEnvelope } from '../../../src-main/contract/errors.ts'
 import { projectRoot } from '../../../src-main/engine/runtime/paths.ts'
 
-export const MODEL_FIXTURES = ['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied'] as const
+export const MODEL_FIXTURES = ['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied', 'smollm3', 'phi3-short', 'phi3-long'] as const
 
 export const TOKENIZER_FIXTURES = ['qwen2', 'llama3', 'smollm', 'llama2', 'llama2-normalized', 'mistral'] as const
 

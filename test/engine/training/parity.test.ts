@@ -8,7 +8,7 @@ import { createPolicyWeights, type PolicyWeights } from '../../../src-main/engin
 import { openSafetensors } from '../../../src-main/engine/models/safetensors.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../../../src-main/engine/training/passes.ts'
 import { cpu } from '../../support/evaluate.ts'
-import { parityCases, parityExpectation, parityFolder } from '../../support/parity.ts'
+import { parityCases, parityContext, parityExpectation, parityFolder } from '../../support/parity.ts'
 
 const layouts = ['whole', 'layered'] as const
 const PEFT_PREFIX = 'base_model.model.'
@@ -37,9 +37,9 @@ async function loadReferenceAdapter(name: string): Promise<{ policy: PolicyWeigh
 }
 
 /** Cross-entropy over all predicted positions; returns log-probabilities by sequence and the gradients. */
-async function run(policy: PolicyWeights, layout: 'whole' | 'layered', sequences: readonly (readonly number[])[]): Promise<{ loss: number; logprobs: number[][]; gradients: Map<string, Float32Array> }> {
+async function run(policy: PolicyWeights, layout: 'whole' | 'layered', sequences: readonly (readonly number[])[], maxLength: number): Promise<{ loss: number; logprobs: number[][]; gradients: Map<string, Float32Array> }> {
   const predicted = sequences.reduce((sum, ids) => sum + ids.length - 1, 0)
-  const pass = createPass(await cpu(), policy, { layout, temperature: 1, loss: { kind: 'supervised' }, maxLength: 64, headChunkTokens: 7 })
+  const pass = createPass(await cpu(), policy, { layout, temperature: 1, loss: { kind: 'supervised' }, maxLength, headChunkTokens: 7 })
   const gradients = gradientArrays(policy)
   const logprobs: number[][] = sequences.map(() => [])
   let loss = 0
@@ -78,7 +78,7 @@ describe.each(parityCases)('%s against transformers', (name) => {
   it.each(layouts)('full parameters, %s layout: log-probabilities and gradients agree', async (layout) => {
     const expected = await parityExpectation(name)
     const policy = await openPolicy(name, { kind: 'full' })
-    const { loss, logprobs, gradients } = await run(policy, layout, expected.sequences)
+    const { loss, logprobs, gradients } = await run(policy, layout, expected.sequences, await parityContext(name))
     expectLogprobs(logprobs, expected.logprobs)
     expect(Math.abs(loss - expected.loss)).toBeLessThan(1e-5 * Math.abs(expected.loss))
     const file = await openSafetensors(join(parityFolder(name), 'gradients.safetensors'))
@@ -91,7 +91,7 @@ describe.each(parityCases)('%s against transformers', (name) => {
   it.each(layouts)('LoRA, %s layout: log-probabilities and gradients agree', async (layout) => {
     const expected = await parityExpectation(name)
     const { policy, gradients: reference } = await loadReferenceAdapter(name)
-    const { logprobs, gradients } = await run(policy, layout, expected.sequences)
+    const { logprobs, gradients } = await run(policy, layout, expected.sequences, await parityContext(name))
     expectLogprobs(logprobs, expected.adapter.logprobs)
     expectGradients(gradients, reference)
   })
