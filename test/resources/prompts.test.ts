@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { compileFunction } from 'node:vm'
 import { transformSync } from 'esbuild'
 import { createElement } from 'react'
 import type { FunctionComponent, ReactElement } from 'react'
@@ -22,7 +23,8 @@ function markup(program: string): string {
   const { code } = transformSync(program, { loader: 'tsx', format: 'cjs', jsx: 'automatic', charset: 'utf8' })
   const module: { exports: { default?: FunctionComponent } } = { exports: {} }
   const require = (name: string): unknown => ({ react, 'react/jsx-runtime': jsxRuntime })[name]
-  new Function('module', 'exports', 'require', code)(module, module.exports, require)
+  const run = compileFunction(code, ['module', 'exports', 'require']) as (own: unknown, exports: unknown, load: unknown) => void
+  run(module, module.exports, require)
   const component = module.exports.default
   if (component === undefined) throw new Error('the program exports no component')
   return renderToStaticMarkup(createElement(component))

@@ -1,6 +1,7 @@
 // Every reference is mounted in a document, clicked, and held against its own requirements. Roles and names are read in the plainest way
 // (headings and buttons by their text, fields by the label around them), on purpose not by the code that rewards a rollout.
 import { createRequire } from 'node:module'
+import { compileFunction } from 'node:vm'
 import { transformSync } from 'esbuild'
 import { parseHTML } from 'linkedom'
 import { afterEach, beforeAll, expect, it } from 'vitest'
@@ -37,7 +38,8 @@ afterEach(() => {
 function mount(program: string): Element {
   const { code } = transformSync(program, { loader: 'tsx', format: 'cjs', jsx: 'automatic' })
   const module: { exports: { default?: unknown } } = { exports: {} }
-  new Function('module', 'exports', 'require', code)(module, module.exports, require)
+  const run = compileFunction(code, ['module', 'exports', 'require']) as (own: unknown, exports: unknown, load: unknown) => void
+  run(module, module.exports, require)
   mounted?.unmount()
   document.body.innerHTML = '<div></div>'
   const container = document.body.firstElementChild as Element
