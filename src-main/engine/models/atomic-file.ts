@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../../contract/errors.ts'
 import { fileErrorCode } from './json-file.ts'
 
@@ -49,11 +50,27 @@ export async function writeFileAtomically(path: string, write: (handle: FileHand
     } finally {
       await handle.close()
     }
-    await rename(temporary, path)
+    await renamePatiently(temporary, path)
     await syncFolder(dirname(path))
   } catch (error) {
     await removeQuietly(temporary)
     throw asStorageError(error, path)
+  }
+}
+
+const renameAttempts = 20
+
+/** A rename. On Windows a file that a watcher or a virus scanner reads just now cannot be replaced: it is tried again for about two seconds. */
+export async function renamePatiently(from: string, to: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await rename(from, to)
+      return
+    } catch (error) {
+      const busy = process.platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].includes(fileErrorCode(error) ?? '')
+      if (!busy || attempt === renameAttempts) throw error
+      await sleep(10 * attempt)
+    }
   }
 }
 

@@ -1,14 +1,14 @@
 // A trained policy as files others can load, and the proof that they hold the same policy: fixed sequences are run through the model
 // that was written and compared with the policy it was written from.
 import { existsSync } from 'node:fs'
-import { readdir, rename, rmdir } from 'node:fs/promises'
+import { readdir, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import type { Device } from '../runtime/ort.ts'
 import { adapterOf } from '../training/checkpoint.ts'
 import { sequenceLogprobs } from '../training/sequence-logprobs.ts'
 import { adapterScale, mergeAdapter, readAdapter, writeAdapter } from './adapter.ts'
-import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
+import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
 import type { StoredType } from './config.ts'
 import { openModelFolder, writeModelFolder } from './model-folder.ts'
 import type { ModelFolder } from './model-folder.ts'
@@ -74,7 +74,7 @@ export async function exportPeft(source: ExportSource, folder: string): Promise<
     const report: ExportReport = { format: 'peft', folder: target, storedType: 'float32', comparison }
     await writeReport(temporary, report, source)
     await syncFolder(temporary)
-    await rename(temporary, target)
+    await renamePatiently(temporary, target)
     return report
   } catch (error) {
     await removeQuietly(temporary)

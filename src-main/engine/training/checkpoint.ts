@@ -9,13 +9,13 @@
 //
 // It is written under a temporary name, synced and renamed; it counts only when complete.json is there and every hash agrees.
 // The newest is found by looking, never by a pointer that could lie.
-import { mkdir, rename, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
 import { writeAdapter } from '../models/adapter.ts'
 import type { Adapter, AdapterLayer } from '../models/adapter.ts'
-import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from '../models/atomic-file.ts'
+import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { checkFile, fileErrorCode, readJsonFile } from '../models/json-file.ts'
 import type { Parameter, PolicyWeights } from '../models/policy-weights.ts'
 import { openSafetensors } from '../models/safetensors.ts'
@@ -195,12 +195,12 @@ async function moveIntoPlace(temporary: string, target: string): Promise<void> {
     await stat(target)
   } catch (error) {
     if (fileErrorCode(error) !== 'ENOENT') throw error
-    await rename(temporary, target)
+    await renamePatiently(temporary, target)
     return
   }
   await removeQuietly(aside)
-  await rename(target, aside)
-  await rename(temporary, target)
+  await renamePatiently(target, aside)
+  await renamePatiently(temporary, target)
   await removeQuietly(aside)
 }
 
