@@ -54,7 +54,7 @@ describe.each([
     await buildForTests()
     pool = createRewardPool({ workers: 1, config: rewardConfig({ typeCheck, limits: { scriptMilliseconds: 1_000, itemSeconds: 30 } }) })
     await pool.warmUp()
-  })
+  }, 300_000)
   afterAll(() => pool.dispose())
 
   test('a program that did find a way out would be noticed', async () => {

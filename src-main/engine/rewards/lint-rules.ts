@@ -9,7 +9,7 @@ type Listener = Record<string, (node: Node) => void>
 function rule(message: string, create: (report: (node: Node) => void, context: Rule.RuleContext) => Listener): Rule.RuleModule {
   return {
     meta: { type: 'problem', schema: [], messages: { found: message } },
-    create: (context) => create((node) => context.report({ node, messageId: 'found' }), context) as Rule.RuleListener,
+    create: (context) => create((node) => context.report({ node, messageId: 'found' }), context),
   }
 }
 

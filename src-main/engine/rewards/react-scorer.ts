@@ -70,12 +70,15 @@ export default function App() {
 
 /** Loads everything a worker needs once: the compiler's libraries, the linter, the sandbox kit and a render process. */
 export async function createReactScorer(config: RewardConfig): Promise<ReactScorer> {
-  const renderer = createRenderer(await bundleSandboxKit(), config.limits)
+  const kit = bundleSandboxKit()
   const lint = createProgramLinter()
   const warm = draftOf({ id: 'warm', row: { id: 'warm', prompt: '' }, text: warmProgram }, 0, config)
+  const renderer = createRenderer(await kit, config.limits)
+  // The render process starts on another core while this one reads React's types.
+  const started = renderer.start()
   checkBatch([warm], config, () => undefined)
   lint(warm.block.code)
-  await renderer.start()
+  await started
   const known = createVerdictMemory(rememberedVerdicts)
   return {
     async score(items, announce, result) {

@@ -33,6 +33,12 @@ interface Job {
   settled: boolean
 }
 
+interface Waiting {
+  readonly jobs: Job[]
+  /** What is left of a batch that was lost: never put together with others again. */
+  readonly suspect: boolean
+}
+
 interface Worker {
   readonly child: ChildProcess
   state: 'starting' | 'idle' | 'busy'
@@ -51,7 +57,7 @@ const startAttempts = 2
 export function createRewardPool({ workers: size, config }: RewardPoolOptions): RewardPool {
   if (!Number.isInteger(size) || size < 1) throw new Error(`a reward pool needs at least one worker, not ${size}`)
   const workers = new Set<Worker>()
-  const queue: Job[][] = []
+  const queue: Waiting[] = []
   let idleWaiters: { resolve: () => void; reject: (error: Error) => void }[] = []
   let failedStarts = 0
   let disposed = false
@@ -59,9 +65,8 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
   const pump = (): void => {
     for (const worker of workers) {
       if (worker.state !== 'idle') continue
-      const jobs = queue.shift()
-      if (jobs === undefined) break
-      give(worker, jobs)
+      if (queue.length === 0) break
+      give(worker, takeBatch(queue, size))
     }
     while (queue.length > 0 && workers.size < size && !disposed) start()
   }
@@ -149,13 +154,13 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
   }
 
   const requeue = (jobs: Job[]): void => {
-    if (jobs.length > 0) queue.push(jobs)
+    if (jobs.length > 0) queue.push({ jobs, suspect: true })
   }
 
   const giveUp = (reason: string): void => {
     failedStarts = 0
     const error = new UserError({ code: 'engine', what: `The reward workers cannot start: ${reason}`, remedy: 'Run `npm run build`, then `satchel doctor`.' })
-    for (const job of queue.splice(0).flat()) if (!job.settled) job.reject(error)
+    for (const job of queue.splice(0).flatMap(({ jobs }) => jobs)) if (!job.settled) job.reject(error)
     for (const waiter of idleWaiters) waiter.reject(error)
     idleWaiters = []
   }
@@ -176,7 +181,7 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
         return job as unknown as Job
       })
       const share = Math.min(largestBatch, Math.ceil(jobs.length / size))
-      for (let from = 0; from < jobs.length; from += share) queue.push(jobs.slice(from, from + share))
+      for (let from = 0; from < jobs.length; from += share) queue.push({ jobs: jobs.slice(from, from + share), suspect: false })
       pump()
       return Promise.all(verdicts)
     },
@@ -188,7 +193,7 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
     },
     dispose() {
       disposed = true
-      const open = [...queue.splice(0).flat(), ...[...workers].flatMap((worker) => worker.jobs)]
+      const open = [...queue.splice(0).flatMap(({ jobs }) => jobs), ...[...workers].flatMap((worker) => worker.jobs)]
       for (const worker of workers) {
         clearTimeout(worker.clock)
         worker.child.kill('SIGKILL')
@@ -200,6 +205,24 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
       idleWaiters = []
     },
   }
+}
+
+/**
+ * Takes the next batch. Small batches that have gathered meanwhile are put together, each worker its share, because the type
+ * checker's set-up is paid once a batch.
+ */
+function takeBatch(queue: Waiting[], workers: number): Job[] {
+  const first = queue.shift()
+  if (first === undefined) return []
+  const batch = [...first.jobs]
+  if (first.suspect) return batch
+  const waiting = queue.reduce((sum, { jobs }) => sum + jobs.length, batch.length)
+  const share = Math.min(largestBatch, Math.ceil(waiting / workers))
+  for (let next = queue[0]; next !== undefined && !next.suspect && batch.length + next.jobs.length <= share; next = queue[0]) {
+    batch.push(...next.jobs)
+    queue.shift()
+  }
+  return batch
 }
 
 /** What a worker needs of this process's environment: where things lie, and nothing a secret could hide in. */

@@ -1,6 +1,6 @@
 // The whole way from a text to its verdict, through real worker and render processes.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rewardConfig, type RewardConfigInput } from '../../../src-main/contract/reward-config.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { rewardConfig } from '../../../src-main/contract/reward-config.ts'
 import type { PromptRow, Requirement, ScoredCompletion } from '../../../src-main/contract/rewards.ts'
 import { createRewardPool, type RewardPool } from '../../../src-main/engine/rewards/reward-pool.ts'
 import { scoreRows } from '../../../src-main/engine/rewards/score.ts'
@@ -24,6 +24,9 @@ const requirements: Requirement[] = [
   { kind: 'after-click', role: 'button', name: 'Add', times: 3, text: '3' },
 ]
 const row: PromptRow = { id: 'apples', prompt: 'A counter titled Apples', requirements, reference: counter }
+
+// Each new pool loads a compiler and a linter; on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 let pool: RewardPool
 beforeAll(async () => {
@@ -153,6 +156,11 @@ describe('the pool', () => {
     expect(together.map(({ requirementScore }) => requirementScore > 0.9)).toEqual(texts.map((_, index) => index % 3 === 0))
   })
 
+  test('small batches that gather meanwhile get the same answers', async () => {
+    const apart = await Promise.all(items.map((item) => pool.score([{ ...item, text: `${item.text}\n` }])))
+    expect(apart.map(([scored]) => scored?.requirementScore)).toEqual((await pool.score(items)).map(({ requirementScore }) => requirementScore))
+  })
+
   test('an empty batch is answered at once', async () => {
     expect(await pool.score([])).toEqual([])
   })
@@ -170,7 +178,7 @@ describe('the pool', () => {
     } finally {
       stalled.dispose()
     }
-  }, 300_000)
+  })
 
   test('workers that cannot start are reported to the person', async () => {
     const hurried = createRewardPool({ workers: 1, config: rewardConfig({ limits: { startSeconds: 0.01 } }) })
@@ -187,23 +195,21 @@ describe('the pool', () => {
   })
 })
 
-describe('the configuration', () => {
-  const scoreWith = async (config: RewardConfigInput, text: string): Promise<ScoredCompletion> => (await scoreRows([{ ...row, completion: text }], { config: rewardConfig(config) }))[0]!.scored
+describe('scoreRows', () => {
+  const untyped = 'export default function App({ greet }) { return <p foo="1">{greet ?? "Hello"}</p> }'
+  const misspelt = 'export default function App() {\n  return <p>{cuont}</p>\n}'
 
-  test('without the type check a program only has to parse, bundle and render', async () => {
-    const untyped = 'export default function App({ greet }) { return <p foo="1">{greet ?? "Hello"}</p> }'
-    expect((await scoreWith({ typeCheck: false }, untyped)).stages.render).toBe(true)
-    expect((await scoreWith({ typeCheck: true }, untyped)).stages).toMatchObject({ parse: true, types: false })
-  })
-  test('the graded outcome tells failures apart', async () => {
-    expect((await scoreWith({ gradedOutcome: true }, 'export default function App() { return <p>{cuont}</p> }')).outcome).toBe(-0.9)
-  })
-  test('a row that gives its token offsets gets token rewards', async () => {
-    const completion = 'export default function App() {\n  return <p>{cuont}</p>\n}'
-    const offsets = { text: completion, starts: Int32Array.from([0, 32, 56]), ends: Int32Array.from([32, 56, 57]) }
-    const [scored] = await scoreRows([{ ...row, completion, offsets }], { config: rewardConfig({ windowLines: 0 }) })
-    // G = -0.9; the second line is flagged: -0.9 + 0.5 * -1.
-    expect([...scored!.tokens!.rewards]).toEqual([-0.9, -1.4, -0.9])
+  test('follows its configuration: no type check, graded outcome, token rewards for given offsets', async () => {
+    const offsets = { text: misspelt, starts: Int32Array.from([0, 32, 56]), ends: Int32Array.from([32, 56, 57]) }
+    const progress: number[] = []
+    const rows = [{ ...row, completion: untyped }, { ...row, completion: 'export default () => <p>' }, { ...row, completion: misspelt, offsets }]
+    const scored = await scoreRows(rows, { config: rewardConfig({ typeCheck: false, gradedOutcome: true, windowLines: 0, ladder: { parse: -0.7 } }), onProgress: (done) => progress.push(done) })
+    expect(scored[0]?.scored.stages.render).toBe(true)
+    expect(scored[1]?.scored.outcome).toBe(-0.7)
+    // Without the type check the unknown name is found only when it is rendered: no place, so G = -0.8 on every token.
+    expect([...scored[2]!.tokens!.rewards]).toEqual([-0.8, -0.8, -0.8])
+    expect(progress).toEqual([3])
+    expect((await score(untyped)).stages).toMatchObject({ parse: true, types: false })
   })
   test('offsets of another text are refused', async () => {
     const offsets = { text: 'other', starts: new Int32Array(1), ends: new Int32Array(1) }
