@@ -7,7 +7,7 @@ import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
 import { createRewardPool } from '../engine/rewards/reward-pool.ts'
 import { createStream } from '../engine/runtime/random.ts'
 import { evaluate } from '../engine/training/evaluation.ts'
-import { encodePrompts, readPromptFile } from '../engine/training/prompts.ts'
+import { encodePrompts, longestSequence, readPromptFile } from '../engine/training/prompts.ts'
 import type { NumberedPromptRow } from '../engine/training/prompts.ts'
 import { sequenceLogprobs } from '../engine/training/sequence-logprobs.ts'
 import type { ModelSession } from '../engine/training/session.ts'
@@ -86,7 +86,8 @@ async function generateTexts(session: ModelSession, options: GenerateOptions): P
   const rows: NumberedPromptRow[] = options.data === undefined ? [{ id: 'prompt', prompt: options.prompt as string, row: 1 }] : await readPromptFile(options.data)
   const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: options.maxTokens, file: options.data ?? '--prompt' })
   const { temperature, topK, topP, minP } = options
-  const rollouts = await session.sampler.generate(
+  const sampler = await session.openSampler(longestSequence(prompts, options.maxTokens))
+  const rollouts = await sampler.generate(
     prompts.map((promptIds, prompt) => ({ promptIds, streams: Array.from({ length: options.n }, (_, index) => createStream(options.seed, 'generate', prompt, index)) })),
     { law: { temperature, topK, topP, minP }, maxNewTokens: options.maxTokens, slots: 64, stopIds: session.stopIds, sampleLimit: session.tokenizer.size },
   )
@@ -139,11 +140,12 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
     rollout: { ...session.config.rollout, maxNewTokens: options.maxTokens ?? session.config.rollout.maxNewTokens },
     evaluation: { every: 1, prompts: rows.length, samples: options.n, k: options.k, temperature: options.temperature },
   }
-  encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
+  const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
   const pool = createRewardPool({ workers: options.workers, config: reward })
   const view = createProgressView(process.stderr)
   try {
-    const { sampler, tokenizer, stopIds, encodePrompt } = session
+    const { tokenizer, stopIds, encodePrompt } = session
+    const sampler = await session.openSampler(longestSequence(prompts, config.rollout.maxNewTokens))
     const at = step ?? 0
     view.onEvent({ type: 'state', state: 'running', step: 0, totalSteps: 1, secondsLeft: null, runDirectory: '', message: '' })
     const result = await evaluate({ config, sampler, tokenizer, scorer: pool, stopIds, encodePrompt }, config, rows, at, (done, total) => view.onEvent({ type: 'progress', phase: 'evaluate', step: 0, done, total }))

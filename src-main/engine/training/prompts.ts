@@ -147,6 +147,11 @@ export function encodePrompts(rows: readonly NumberedPromptRow[], encode: (row: 
   return encoded
 }
 
+/** Longest prompt plus completion: what sampler and training passes of one run are made for, so that both take the same rotary regime. */
+export function longestSequence(prompts: readonly (readonly number[])[], maxNewTokens: number): number {
+  return prompts.reduce((most, ids) => Math.max(most, ids.length), 0) + maxNewTokens
+}
+
 function describeIssue(row: number, error: z.ZodError): RowProblem {
   const issue = error.issues[0]
   const field = issue === undefined || issue.path.length === 0 ? undefined : issue.path.map(String).join('.')

@@ -13,7 +13,7 @@ import { setKernelThreads } from '../runtime/kernels.ts'
 import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
 import { stepMemory } from './memory.ts'
 import { createPass, type TrainingPass } from './passes.ts'
-import { encodePrompts, readPromptFile, splitPrompts } from './prompts.ts'
+import { encodePrompts, longestSequence, readPromptFile, splitPrompts } from './prompts.ts'
 import type { RolloutSource } from './sample-groups.ts'
 
 /** A model ready to sample and to compute log-probabilities. */
@@ -23,10 +23,11 @@ export interface ModelSession {
   readonly modelHash: string
   readonly policy: PolicyWeights
   readonly tokenizer: Tokenizer
-  readonly sampler: Sampler
   readonly stopIds: ReadonlySet<number>
-  /** Longest prompt plus completion. */
+  /** Longest sequence the model can hold. */
   readonly contextTokens: number
+  /** Makes the sampler for sequences of up to `longest` tokens, which also fixes the rotary regime. It is released with the session. */
+  readonly openSampler: (longest: number) => Promise<Sampler>
   readonly encodePrompt: (row: PromptRow) => number[]
   readonly warnings: readonly string[]
   close(): Promise<void>
@@ -65,21 +66,24 @@ async function openModel(config: RunConfig, device: Device, folder: ModelFolder)
   const tokenizer = await folder.tokenizer()
   const template = folder.chatTemplate === null ? null : createChatTemplate(folder.chatTemplate, tokenizer)
   const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), config.adapter, config.seed)
-  const contextTokens = folder.config.maxPositions
-  const sampler = await createSampler(device, policy, contextTokens)
+  const samplers: Sampler[] = []
   return {
     device,
     config,
     modelHash: await folder.hash(),
     policy,
     tokenizer,
-    sampler,
     stopIds: new Set(folder.config.eosIds),
-    contextTokens,
+    contextTokens: folder.config.maxPositions,
+    async openSampler(longest) {
+      const sampler = await createSampler(device, policy, longest)
+      samplers.push(sampler)
+      return sampler
+    },
     encodePrompt: (row) => encodePromptRow(tokenizer, template, row),
     warnings: folder.warnings,
     async close() {
-      await sampler.release()
+      for (const sampler of samplers) await sampler.release()
       await device.dispose()
     },
   }
@@ -95,10 +99,10 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
   const model = await openModelSession(config)
   const pool = createRewardPool({ workers: config.rewardWorkers, config: config.reward })
   try {
-    encodePrompts(rows, model.encodePrompt, { contextTokens: model.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: config.data.prompts })
+    const prompts = encodePrompts(rows, model.encodePrompt, { contextTokens: model.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: config.data.prompts })
     // Its start takes seconds of another core; the session goes on meanwhile, and a failure shows at the first score.
     pool.warmUp().catch(() => undefined)
-    const { source, pass, reference, releasePasses } = await openPasses(model, pool)
+    const { source, pass, reference, releasePasses } = await openPasses(model, pool, longestSequence(prompts, config.rollout.maxNewTokens))
     return {
       ...model,
       train,
@@ -119,20 +123,20 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
   }
 }
 
-async function openPasses(model: ModelSession, scorer: RolloutSource['scorer']): Promise<{ source: RolloutSource; pass: TrainingPass; reference: TrainingPass | undefined; releasePasses: () => Promise<void> }> {
-  const { config, device, policy, contextTokens } = model
+async function openPasses(model: ModelSession, scorer: RolloutSource['scorer'], longest: number): Promise<{ source: RolloutSource; pass: TrainingPass; reference: TrainingPass | undefined; releasePasses: () => Promise<void> }> {
+  const { config, device, policy } = model
   const options = {
     layout: chooseLayout(config, policy),
     temperature: config.rollout.temperature,
     loss: { kind: 'policy', loss: config.loss } as const,
-    maxLength: contextTokens,
+    maxLength: longest,
     headChunkTokens: config.training.headChunkTokens,
     dropoutSeed: config.seed,
   }
   const pass = createPass(device, policy, options)
   const reference = config.loss.klCoefficient === 0 ? undefined : createPass(device, await referencePolicy(model), { ...options, adapters: false })
   return {
-    source: { config, sampler: model.sampler, tokenizer: model.tokenizer, scorer, stopIds: model.stopIds, encodePrompt: model.encodePrompt },
+    source: { config, sampler: await model.openSampler(longest), tokenizer: model.tokenizer, scorer, stopIds: model.stopIds, encodePrompt: model.encodePrompt },
     pass,
     reference,
     async releasePasses() {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { decoderConfigToJson, generationConfigToJson, parseDecoderConfig, readDecoderConfig } from '../../../src-main/engine/models/config.ts'
 import { parameterCount } from '../../../src-main/engine/models/weights.ts'
 import { copyOfFixture, fixture, MODEL_FIXTURES, temporaryFolder, userError } from './fixtures.ts'
+import { PHI_4_MINI, SMOLLM3_3B } from './published-configs.ts'
 
 /** The published configuration of Qwen2.5-3B, reduced to the fields that matter. */
 const QWEN_3B = {
@@ -43,6 +44,35 @@ describe('reading a decoder configuration', () => {
       null,
     )
     expect(parameterCount(config)).toBe(134_515_008)
+  })
+
+  test('SmolLM3-3B: as many parameters as published, a tied head although the file does not say so, no rotary in every fourth layer', () => {
+    const config = parseDecoderConfig(SMOLLM3_3B, null)
+    expect(parameterCount(config)).toBe(3_075_098_624)
+    expect(config).toMatchObject({ family: 'smollm3', tieWordEmbeddings: true, noRopeLayers: [3, 7, 11, 15, 19, 23, 27, 31, 35], ropeTheta: 5e6, qkvBias: false, packedProjections: false })
+    // no_rope_layers left out: every fourth layer, or every so many as the file says.
+    const { no_rope_layers: _, ...unsaid } = SMOLLM3_3B
+    expect(parseDecoderConfig(unsaid, null).noRopeLayers).toEqual(config.noRopeLayers)
+    expect(parseDecoderConfig({ ...unsaid, no_rope_layer_interval: 12 }, null).noRopeLayers).toEqual([11, 23, 35])
+  })
+
+  test('Phi-4-mini: as many parameters as published, partial rotary, LongRoPE, a window that never acts', () => {
+    const config = parseDecoderConfig(PHI_4_MINI, null)
+    expect(parameterCount(config)).toBe(3_836_021_760)
+    expect(config).toMatchObject({ family: 'phi3', packedProjections: true, headSize: 128, rotaryDimensions: 96, slidingWindow: null, tieWordEmbeddings: true, noRopeLayers: [] })
+    expect(config.ropeScaling).toMatchObject({ kind: 'longrope', originalPositions: 4096, shortFactors: Array.from({ length: 48 }, () => 1) })
+    // sqrt(1 + ln(131072 / 4096) / ln 4096)
+    expect(config.ropeScaling?.attentionFactor).toBeCloseTo(1.1902380714, 10)
+  })
+
+  test('LongRoPE: a factor or an attention factor in the file wins over the one that follows from the sizes', () => {
+    const scaled = (extra: object): number | undefined => parseDecoderConfig({ ...PHI_4_MINI, rope_scaling: { ...PHI_4_MINI.rope_scaling, ...extra } }, null).ropeScaling?.attentionFactor
+    expect(scaled({ attention_factor: 1.5 })).toBe(1.5)
+    expect(scaled({ factor: 64 })).toBeCloseTo(Math.sqrt(1 + Math.log(64) / Math.log(4096)), 12)
+    expect(scaled({ factor: 1 })).toBe(1)
+    expect(scaled({ type: 'su' })).toBeCloseTo(1.1902380714, 10)
+    const written = decoderConfigToJson(parseDecoderConfig({ ...PHI_4_MINI, rope_scaling: { ...PHI_4_MINI.rope_scaling, attention_factor: 1.5 } }, null))
+    expect(parseDecoderConfig(written, null).ropeScaling?.attentionFactor).toBe(1.5)
   })
 
   test("generation_config.json's end ids win over config.json's, and may be several", () => {
@@ -108,6 +138,19 @@ describe('a configuration that cannot be used is refused with file and field', (
     ['eos_token_id', { eos_token_id: 151936 }],
   ])('%s in %j', async (field, change) => {
     expect((await refusal(change)).field).toBe(field)
+  })
+
+  test.each([
+    ['no_rope_layers', SMOLLM3_3B, { no_rope_layers: [1, 1, 1, 0] }],
+    ['partial_rotary_factor', SMOLLM3_3B, { partial_rotary_factor: 0.5 }],
+    ['sliding_window', SMOLLM3_3B, { use_sliding_window: true, sliding_window: 8192 }],
+    ['sliding_window', PHI_4_MINI, { sliding_window: 2047 }],
+    ['rope_scaling.long_factor', PHI_4_MINI, { rope_scaling: { ...PHI_4_MINI.rope_scaling, long_factor: [1, 2] } }],
+    ['rope_scaling.short_factor', PHI_4_MINI, { rope_scaling: { type: 'longrope', long_factor: PHI_4_MINI.rope_scaling.long_factor } }],
+    ['original_max_position_embeddings', PHI_4_MINI, { original_max_position_embeddings: undefined }],
+  ])('%s of SmolLM3 or Phi', async (field, published, change) => {
+    const envelope = await userError(() => parseDecoderConfig({ ...published, ...change }, null, 'm/config.json'))
+    expect(envelope).toMatchObject({ code: 'bad-input', place: { file: 'm/config.json', field } })
   })
 
   test('a wrong generation_config.json is named itself', async () => {

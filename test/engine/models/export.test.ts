@@ -9,16 +9,18 @@ import { createPolicyWeights } from '../../../src-main/engine/models/policy-weig
 import { createStream } from '../../../src-main/engine/runtime/random.ts'
 import { cpu } from '../../support/evaluate.ts'
 import { useTemporaryFolder } from '../../support/run-folder.ts'
+import { parityFolder } from '../../support/parity.ts'
 import { writeTinyModel } from '../../support/tiny-model.ts'
 
 const temporaryFolder = useTemporaryFolder()
 const lora: AdapterConfig = { kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['q_proj', 'o_proj', 'down_proj'] }
 
 /** A policy that has moved away from its base, and a folder to export into. */
-async function moved(adapter: AdapterConfig): Promise<{ source: ExportSource; out: string }> {
+async function moved(adapter: AdapterConfig, fixture?: string): Promise<{ source: ExportSource; out: string }> {
   const folder = await temporaryFolder()
-  await writeTinyModel(join(folder, 'base'))
-  const base = await openModelFolder(join(folder, 'base'))
+  const from = fixture === undefined ? join(folder, 'base') : parityFolder(fixture)
+  if (fixture === undefined) await writeTinyModel(from)
+  const base = await openModelFolder(from)
   const policy = await createPolicyWeights(await cpu(), base.config, (name) => base.readTensor(name), adapter, 1)
   await base.close()
   policy.trainable.forEach(({ data }, index) => {
@@ -27,8 +29,8 @@ async function moved(adapter: AdapterConfig): Promise<{ source: ExportSource; ou
   })
   await policy.refresh()
   const stream = createStream(3, 'sequences')
-  const sequences = Array.from({ length: 3 }, (_, row) => Array.from({ length: 12 + row }, () => stream.integer(1000)))
-  return { source: { device: await cpu(), policy, base: join(folder, 'base'), sequences, origin: { step: 7 } }, out: join(folder, 'out') }
+  const sequences = Array.from({ length: 3 }, (_, row) => Array.from({ length: 12 + row }, () => stream.integer(policy.config.vocabularySize)))
+  return { source: { device: await cpu(), policy, base: from, sequences, origin: { step: 7 } }, out: join(folder, 'out') }
 }
 
 describe('an exported adapter', () => {
@@ -59,6 +61,17 @@ describe('an exported model', () => {
     expect(half.comparison.largestDifference).toBeGreaterThan(exact.comparison.largestDifference)
     expect(half.comparison.largestDifference).toBeLessThan(0.2)
     expect((await readdir(out)).toSorted()).toEqual(['config.json', 'export.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'])
+  })
+
+  it.each(['smollm3', 'phi3-short', 'phi3-long'])('of the %s family keeps its layout and settings, adapters folded in', async (fixture) => {
+    const { source, out } = await moved({ kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['all-linear'] }, fixture)
+    const { comparison } = await exportSafetensors(source, out, 'float32')
+    expect(comparison.largestDifference).toBeLessThan(1e-4)
+    const [base, written] = [await openModelFolder(parityFolder(fixture)), await openModelFolder(out)]
+    expect(written.config).toEqual({ ...base.config, torchDtype: 'float32' })
+    expect([...written.names].toSorted()).toEqual([...base.names].toSorted())
+    await Promise.all([base.close(), written.close()])
+    expect((await exportPeft(source, `${out}-adapter`)).comparison.largestDifference).toBeLessThan(1e-6)
   })
 
   it('that is not the policy is an error, not a surprise for whoever loads it', async () => {

@@ -7,6 +7,7 @@ import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts
 import { createPolicyWeights, type PolicyWeights } from '../../../src-main/engine/models/policy-weights.ts'
 import { openSafetensors } from '../../../src-main/engine/models/safetensors.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../../../src-main/engine/training/passes.ts'
+import { sequenceLogprobs } from '../../../src-main/engine/training/sequence-logprobs.ts'
 import { cpu } from '../../support/evaluate.ts'
 import { parityCases, parityContext, parityExpectation, parityFolder } from '../../support/parity.ts'
 
@@ -94,5 +95,25 @@ describe.each(parityCases)('%s against transformers', (name) => {
     const { logprobs, gradients } = await run(policy, layout, expected.sequences, await parityContext(name))
     expectLogprobs(logprobs, expected.adapter.logprobs)
     expectGradients(gradients, reference)
+  })
+})
+
+describe('LongRoPE', () => {
+  it('takes the factors of its own length for each sequence, whatever is computed beside it', async () => {
+    const { alone } = await parityExpectation('phi3-short')
+    const policy = await openPolicy('phi3-short', { kind: 'full' })
+    // 20, 32, 33 and 50 tokens around a boundary of 32, each a forward of its own in the reference.
+    expect(alone!.sequences.map((ids) => ids.length)).toEqual([20, 32, 33, 50])
+    const logprobs = await sequenceLogprobs(await cpu(), policy, alone!.sequences)
+    expectLogprobs(logprobs.map((row) => row.slice(1) as number[]), alone!.logprobs)
+  })
+
+  it('holds one regime for a whole run: a short sequence in a long run has the long factors', async () => {
+    const { sequences, logprobs } = await parityExpectation('phi3-short')
+    const policy = await openPolicy('phi3-short', { kind: 'full' })
+    const short = await run(policy, 'whole', sequences, 32)
+    const long = await run(policy, 'whole', sequences, 33)
+    expectLogprobs(short.logprobs, logprobs)
+    expect(Math.max(...long.logprobs.flat().map((value, index) => Math.abs(value - short.logprobs.flat()[index]!)))).toBeGreaterThan(0.01)
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UserError } from '../../../src-main/contract/errors.ts'
 import { resourcePath } from '../../../src-main/engine/runtime/paths.ts'
-import { encodePrompts, inspectPromptFile, readPromptFile, splitPrompts } from '../../../src-main/engine/training/prompts.ts'
+import { encodePrompts, longestSequence, inspectPromptFile, readPromptFile, splitPrompts } from '../../../src-main/engine/training/prompts.ts'
 import { useTemporaryFolder } from '../../support/run-folder.ts'
 
 const temporaryFolder = useTemporaryFolder()
@@ -103,5 +103,9 @@ describe('prompts against the context', () => {
     const encode = ({ prompt }: { prompt: string }): number[] => [...prompt].map((_, index) => index)
     expect(encodePrompts(rows, encode, { contextTokens: 40, maxNewTokens: 10, file: 'p.jsonl' }).map((ids) => ids.length)).toEqual([5, 30])
     expect(() => encodePrompts(rows, encode, { contextTokens: 39, maxNewTokens: 10, file: 'p.jsonl' })).toThrow(/p\.jsonl, row 4, prompt: the prompt has 30 tokens; with 10 new ones/)
+  })
+
+  it('and the longest of them with its completion is the length of the run', () => {
+    expect(longestSequence([[1, 2, 3], [1, 2, 3, 4, 5], [1]], 160)).toBe(165)
   })
 })
