@@ -39,11 +39,12 @@ export default defineConfig({
   },
   renderer: {
     root: 'src-renderer',
-    plugins: [svelte()],
+    plugins: [svelte({ configFile: false })],
     build: {
       outDir: resolve('out/renderer'),
       target: 'chrome130',
-      rollupOptions: { input: { index: resolve('src-renderer/index.html') } },
+      // How long plugins took is no warning for someone who starts the app.
+      rollupOptions: { input: { index: resolve('src-renderer/index.html') }, checks: { pluginTimings: false } },
     },
   },
 })

@@ -21,6 +21,16 @@ export function signed(value: number, decimals = 2): string {
   return `${value < 0 ? minus : '+'}${text}`
 }
 
+/** Decimals that tell two neighbours on an axis apart. */
+export function decimalsFor(spacing: number): number {
+  if (!(spacing > 0)) return 0
+  for (let decimals = 0; decimals < 6; decimals += 1) {
+    const scaled = spacing * 10 ** decimals
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6) return decimals
+  }
+  return 6
+}
+
 /** A share, 0..1, as whole per cents; small and nearly whole ones with one decimal. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return unknown

@@ -32,6 +32,14 @@ export interface ChartFrame {
   readonly low: number | undefined
   readonly high: number | undefined
   readonly format: (value: number) => string
+  /** Writes a number of the axis; `spacing` is the distance between two of them. */
+  readonly formatTick: (value: number, spacing: number) => string
+}
+
+/** Distance between the first two numbers of an axis; 1 when there are fewer. */
+function tickSpacing(ticks: readonly { readonly value: number }[]): number {
+  const [first, second] = ticks
+  return first === undefined || second === undefined ? 1 : Math.abs(second.value - first.value)
 }
 
 /** Fresh plain arrays on every call: the chart keeps and changes what it is given. */
@@ -82,7 +90,7 @@ export function chartConfiguration(series: readonly Series[], frame: ChartFrame,
           max: Math.max(1, frame.lastStep),
           border: { color: theme.rule },
           grid: { display: false },
-          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 7, precision: 0, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
+          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 7, precision: 0, includeBounds: false, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
         },
         y: {
           ...(frame.low === undefined ? {} : { min: frame.low }),
@@ -90,7 +98,7 @@ export function chartConfiguration(series: readonly Series[], frame: ChartFrame,
           border: { display: false },
           grid: { color: theme.grid, tickLength: 0 },
           grace: '5%',
-          ticks: { color: theme.ink, font, padding: 6, maxTicksLimit: 5, callback: (value) => frame.format(Number(value)) },
+          ticks: { color: theme.ink, font, padding: 6, maxTicksLimit: 5, callback: (value, _index, all) => frame.formatTick(Number(value), tickSpacing(all)) },
         },
       },
       plugins: {

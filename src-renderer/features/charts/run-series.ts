@@ -39,6 +39,18 @@ export function stageSeries(evaluations: readonly EvaluationResult[]): Series[] 
   return stageStyles.map(({ stage, ...style }) => ({ ...style, points: evaluations.map((result) => ({ x: result.step, y: result.stages[stage].rate * 100 })) }))
 }
 
+/** Limits of an axis that spans at least `smallest`; none when the values span more, so that the chart chooses them. */
+export function paddedRange(series: readonly Series[], smallest: number): { low?: number; high?: number } {
+  const values = series.flatMap((line) => line.points.map((point) => point.y))
+  if (values.length === 0) return {}
+  const low = Math.min(...values)
+  const high = Math.max(...values)
+  if (high - low >= smallest) return {}
+  const step = smallest / 2
+  const bottom = Math.floor((low + high - smallest) / 2 / step) * step
+  return { low: bottom, high: bottom + 2 * smallest }
+}
+
 /** A sentence for those who do not see the line. */
 export function describeSeries(series: Series, format: (value: number) => string): string {
   const first = series.points[0]

@@ -25,6 +25,8 @@ export function readouts(run: RunView): Readout[] {
   const first = run.evaluations[0]
   const last = run.evaluations.at(-1)
   const reward = metric(run, 'reward')
+  const length = metric(run, 'completions/mean_length')
+  const entropy = metric(run, 'entropy')
   const spread = metric(run, 'reward_std')
   const flat = metric(run, 'frac_reward_zero_std')
   const truncated = metric(run, 'completions/clipped_ratio')
@@ -34,7 +36,7 @@ export function readouts(run: RunView): Readout[] {
     { label: 'Requirements met', value: percent(last?.requirementScore), unit: '', note: last === undefined ? 'not evaluated yet' : 'of held-out prompts' },
     { label: 'Hack rate', value: percent(last?.hackRate.rate), unit: '', note: last === undefined ? 'not evaluated yet' : 'pass reward, fail audit' },
     { label: 'Mean reward', value: reward === null ? unknown : signed(reward), unit: '', note: rowNote || (spread === null ? '' : `spread ${compact(spread)}`) },
-    { label: 'Mean length', value: compact(metric(run, 'completions/mean_length')), unit: 'tokens', note: rowNote || (truncated === null ? '' : `${percent(truncated)} cut off`) },
-    { label: 'Entropy', value: compact(metric(run, 'entropy')), unit: 'nats', note: rowNote || (flat === null ? '' : `${percent(flat)} of groups are flat`) },
+    { label: 'Mean length', value: compact(length), unit: length === null ? '' : 'tokens', note: rowNote || (truncated === null ? '' : `${percent(truncated)} cut off`) },
+    { label: 'Entropy', value: compact(entropy), unit: entropy === null ? '' : 'nats', note: rowNote || (flat === null ? '' : `${percent(flat)} of groups are flat`) },
   ]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeSeries, metricPoints, stageSeries, tableRows } from '../../../src-renderer/features/charts/run-series.ts'
+import { describeSeries, metricPoints, paddedRange, rewardSeries, stageSeries, tableRows } from '../../../src-renderer/features/charts/run-series.ts'
 import { evaluationOf } from '../samples.ts'
 
 describe('lines of the charts', () => {
@@ -25,5 +25,13 @@ describe('lines of the charts', () => {
     const line = { label: 'a', tone: 1, dash: [], mark: 'none' } as const
     const rows = tableRows([{ ...line, points: [{ x: 1, y: 10 }, { x: 2, y: 20 }] }, { ...line, points: [{ x: 2, y: 5 }] }])
     expect(rows).toEqual([{ step: 2, cells: [20, 5] }, { step: 1, cells: [10, undefined] }])
+  })
+
+  it('are not blown up when they hardly move, and set their own axis when they do', () => {
+    const moving = (...rewards: number[]): ReturnType<typeof rewardSeries> => rewardSeries(rewards.map((reward, index) => ({ step: index + 1, values: { reward } })))
+    const { low, high } = paddedRange(moving(-1.41, -1.37), 0.5)
+    expect([low, high]).toEqual([-1.75, -0.75])
+    expect(paddedRange(moving(-1.4, 0.6), 0.5)).toEqual({})
+    expect(paddedRange([], 0.5)).toEqual({})
   })
 })
