@@ -17,10 +17,10 @@ import { corpusExample, type CorpusOptions } from './corpus.ts'
 import { demoSeed } from './prompts.ts'
 import { writeDemoResources } from './write-demo.ts'
 
-/** The recipe of the shipped model. 98 % of the programs carry two to four mistakes, so the base almost never compiles. */
+/** The recipe of the shipped model. 98 % of the programs carry one to three mistakes, so the base almost never compiles. */
 export const demoRecipe = {
-  corpus: { corruptShare: 0.98, mistakes: [2, 4] } satisfies CorpusOptions,
-  steps: 3200,
+  corpus: { corruptShare: 0.98, mistakes: [1, 3] } satisfies CorpusOptions,
+  steps: 2800,
   examplesPerStep: 32,
   optimizer: { learningRate: 1.5e-3, beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1, warmupSteps: 100, schedule: 'cosine' } satisfies OptimizerConfig,
 } as const
