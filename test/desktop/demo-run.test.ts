@@ -137,7 +137,7 @@ describe.skipIf(inject('missing') !== '')(`the demo run${inject('missing') === '
     expect(engineProcessIds(app.application, fakeEngine)).toHaveLength(1)
   })
 
-  it('shows a run of an earlier session from its folder alone, and resumes it', async () => {
+  it('shows a run from before it was opened, from its folder alone, and resumes it', async () => {
     const first = await open({ SATCHEL_FAKE_STEPS: '60' })
     await button(first.page, 'Start').click()
     await untilStep(first.page, 5)
