@@ -1,6 +1,6 @@
 """Makes small tokenizers of every kind Satchel reads, and what the reference libraries do with them.
 
-    venv/bin/python test/parity/make-tokenizer-fixtures.py      (set up as in make-fixtures.py)
+    venv/bin/python test/parity/make-tokenizer-fixtures.py      (set up as in make-fixtures.py; NAME ... makes only these)
 
 A folder test/parity/fixtures/tokenizers/NAME holds tokenizer.json, tokenizer_config.json (chat template included) and expected.json:
 
@@ -14,7 +14,9 @@ A folder test/parity/fixtures/tokenizers/NAME holds tokenizer.json, tokenizer_co
 import json
 import pathlib
 import random
+import re
 import shutil
+import sys
 
 import tokenizers
 import transformers
@@ -64,6 +66,15 @@ TEXTS = [
 
 QWEN_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LLAMA3_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+# The pattern of o200k, which Phi-4-mini shares: words split before capitals, contractions stay with their word.
+WORD = r"[^\r\n\p{L}\p{N}]?"
+UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+O200K_PATTERN = "|".join([
+    f"{WORD}{UPPER}*{LOWER}+{CONTRACTION}", f"{WORD}{UPPER}+{LOWER}*{CONTRACTION}", r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+",
+])
 
 CHATML = """{%- if messages[0]['role'] != 'system' -%}
     {{- '<|im_start|>system\\nYou are a careful helper.<|im_end|>\\n' -}}
@@ -117,6 +128,65 @@ Today: {{ strftime_now('%d %B %Y') }}
 {%- endif -%}"""
 
 
+# Shaped like SmolLM3's: a metadata header with date and mode, /think and /no_think in the system text, the assistant's turns marked
+# for training, and an empty think block where thinking is off.
+REASONING = """{# mode #}
+{%- if enable_thinking is not defined -%}{%- set enable_thinking = true -%}{%- endif -%}
+{%- set mode = "/think" if enable_thinking else "/no_think" -%}
+{{- "<|im_start|>system\\n" -}}
+{%- if messages[0].role == "system" -%}
+  {%- set given = messages[0].content -%}
+  {%- if "/no_think" in given -%}
+    {%- set mode = "/no_think" -%}
+  {%- elif "/think" in given -%}
+    {%- set mode = "/think" -%}
+  {%- endif -%}
+  {%- set instructions = given.replace("/no_think", "").replace("/think", "").rstrip() -%}
+{%- endif -%}
+{%- if "/system_override" in given -%}
+  {{- instructions.replace("/system_override", "").rstrip() -}}
+  {{- "<|im_end|>\\n" -}}
+{%- else -%}
+  {{- "## Facts\\n\\n" -}}
+  {%- set today = strftime_now("%d %B %Y") -%}
+  {{- "Today: " ~ today ~ "\\n" -}}
+  {{- "Mode: " + mode + "\\n\\n" -}}
+  {%- if instructions -%}
+    {{- instructions + "\\n\\n" -}}
+  {%- elif mode == "/think" -%}
+    {{- "Think first, inside <think> and </think>.\\n\\n" -}}
+  {%- else -%}
+    {{- "Answer.\\n\\n" -}}
+  {%- endif -%}
+  {{- "<|im_end|>\\n" -}}
+{%- endif -%}
+{%- for message in messages -%}
+    {%- set content = message.content if message.content is string else "" -%}
+    {%- if message.role == "user" -%}
+        {{ "<|im_start|>" + message.role + "\\n" + content + "<|im_end|>\\n" }}
+    {%- elif message.role == "assistant" -%}
+        {% generation %}
+        {%- if mode == "/think" -%}
+            {{ "<|im_start|>assistant\\n" + content.lstrip("\\n") + "<|im_end|>\\n" }}
+        {%- else -%}
+            {{ "<|im_start|>assistant\\n" + "<think>\\n\\n</think>\\n" + content.lstrip("\\n") + "<|im_end|>\\n" }}
+        {%- endif -%}
+        {% endgeneration %}
+    {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+    {%- if mode == "/think" -%}
+        {{ "<|im_start|>assistant\\n" }}
+    {%- else -%}
+        {{ "<|im_start|>assistant\\n" + "<think>\\n\\n</think>\\n" }}
+    {%- endif -%}
+{%- endif -%}
+"""
+
+# Shaped like Phi-4-mini-reasoning's: one fixed system line, to which given system texts are added; always thinking.
+FIXED_SYSTEM = """{{ '<|system|>You are a careful mathematician.' }}{% for message in messages %}{% if message['role'] == 'system' %} {{ message['content'] }}{% if 'tools' in message and message['tools'] is not none %}{{ '<|tool|>' + message['tools'] + '<|/tool|>' }}{% endif %}{% endif %}{% endfor %}{{ '<|end|>' }}{% for message in messages %}{% if message['role'] != 'system' %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}"""
+
+
 def special(*contents):
     return [AddedToken(content, special=True, normalized=False) for content in contents]
 
@@ -163,6 +233,24 @@ def make_smollm():
     return tokenizer, {"bos_token": "<|im_start|>", "eos_token": {"content": "<|im_end|>", "__type": "AddedToken", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False}, "chat_template": THINKING}
 
 
+def make_smollm3():
+    split = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA3_PATTERN), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    thinking = [AddedToken(text, special=False, normalized=False) for text in ["<think>", "</think>"]]
+    names = ["<|begin_of_text|>", "<|end_of_text|>", "<|im_start|>", "<|im_end|>"]
+    tokenizer = byte_level(split, special(*names), thinking, specials_last=True, ignore_merges=True)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer, {"eos_token": "<|im_end|>", "pad_token": "<|im_end|>", "chat_template": REASONING}
+
+
+def make_phi4():
+    split = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(O200K_PATTERN), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    # Phi's control tokens swallow the white space after them.
+    greedy = [AddedToken(text, special=True, normalized=False, rstrip=True) for text in ["<|assistant|>", "<|end|>", "<|user|>", "<|system|>", "<|tool|>", "<|/tool|>"]]
+    tokenizer = byte_level(split, [*special("<|endoftext|>"), *greedy], specials_last=True)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer, {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>", "unk_token": "<|endoftext|>", "chat_template": FIXED_SYSTEM}
+
+
 def make_sentencepiece(normalized, metaspace):
     tokenizer = Tokenizer(models.BPE(byte_fallback=True, fuse_unk=True, unk_token="<unk>"))
     if metaspace:
@@ -191,10 +279,18 @@ CHATS = [
     ([{"role": "user", "content": "q"}, {"role": "assistant", "content": "<think>\nwhy\n</think>\n\nbecause"}, {"role": "user", "content": "more"}], {"enable_thinking": True}),
 ]
 
+# What only some templates look at.
+MORE_CHATS = [
+    ([{"role": "system", "content": "Count. /think"}, {"role": "user", "content": "hi"}], {"enable_thinking": False}),
+    ([{"role": "system", "content": "Plain words. /system_override"}, {"role": "user", "content": " hi"}], {}),
+    ([{"role": "system", "content": "Short. /no_think"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "\n\na "}, {"role": "user", "content": "\n more\n"}], {}),
+    ([{"role": "user", "content": "q"}, {"role": "assistant", "content": "<think>\nwhy\n</think>\nso"}], {"enable_thinking": False, "add_generation_prompt": False}),
+]
 
-def chats_of(wrapped):
+
+def chats_of(wrapped, chats):
     out = []
-    for messages, options in CHATS:
+    for messages, options in chats:
         arguments = {"add_generation_prompt": True, **options}
         text = wrapped.apply_chat_template(messages, tokenize=False, **arguments)
         ids = wrapped.apply_chat_template(messages, tokenize=True, return_dict=False, **arguments)
@@ -202,7 +298,10 @@ def chats_of(wrapped):
     return out
 
 
-def save(name, tokenizer, config):
+def save(name, make, chats=CHATS):
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
+    tokenizer, config = make()
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -210,7 +309,7 @@ def save(name, tokenizer, config):
     (folder / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
     # The pinned day of Satchel's templates, instead of the day this script runs on.
-    pinned = {**config, "chat_template": config["chat_template"].replace("{{ strftime_now('%d %B %Y') }}", "01 January 2025")}
+    pinned = {**config, "chat_template": re.sub(r"strftime_now\(['\"]%d %B %Y['\"]\)", '"01 January 2025"', config["chat_template"])}
     named = {key: value["content"] if isinstance(value, dict) else value for key, value in pinned.items()}
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
     tokenizer.encode_special_tokens = True
@@ -225,15 +324,17 @@ def save(name, tokenizer, config):
         "specials": [[text, tokenizer.encode(text, add_special_tokens=False).ids] for text in TEXTS],
         "prompt": [[text, tokenizer.encode(text, add_special_tokens=True).ids] for text in TEXTS[:4]],
         "decoded": [[ids, tokenizer.decode(ids, skip_special_tokens=True)] for ids in sequences],
-        "chats": chats_of(wrapped),
+        "chats": chats_of(wrapped, chats),
     }
     (folder / "expected.json").write_text(json.dumps(expected, ensure_ascii=True) + "\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":
-    save("qwen2", *make_qwen2())
-    save("llama3", *make_llama3())
-    save("smollm", *make_smollm())
-    save("llama2", *make_sentencepiece(normalized=False, metaspace=False))
-    save("llama2-normalized", *make_sentencepiece(normalized=True, metaspace=False))
-    save("mistral", *make_sentencepiece(normalized=False, metaspace=True))
+    save("qwen2", make_qwen2)
+    save("llama3", make_llama3)
+    save("smollm", make_smollm)
+    save("smollm3", make_smollm3, CHATS + MORE_CHATS)
+    save("phi4", make_phi4, CHATS + MORE_CHATS)
+    save("llama2", lambda: make_sentencepiece(normalized=False, metaspace=False))
+    save("llama2-normalized", lambda: make_sentencepiece(normalized=True, metaspace=False))
+    save("mistral", lambda: make_sentencepiece(normalized=False, metaspace=True))

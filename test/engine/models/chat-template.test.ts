@@ -54,7 +54,7 @@ describe('contents cannot inject control tokens', () => {
         // Nothing is lost either: the text is what a person sees rendered (normalised where the tokenizer normalises).
         const rendered = template.render([{ role: 'user', content }])
         if (name === 'qwen2') expect(tokenizer.decode(ids, { keepSpecial: true })).toBe(rendered.normalize('NFC'))
-        if (name === 'llama3' || name === 'smollm') expect(tokenizer.decode(ids, { keepSpecial: true })).toBe(rendered)
+        if (['llama3', 'smollm', 'smollm3'].includes(name)) expect(tokenizer.decode(ids, { keepSpecial: true })).toBe(rendered)
       }),
     )
   })
@@ -104,6 +104,59 @@ describe('rendering', () => {
   test('a template that cannot be parsed is refused', async () => {
     const { tokenizer } = await load('qwen2')
     for (const source of ['{% if x %}', '{{ x', '{% for %}']) expect((await userError(() => createChatTemplate(source, tokenizer, 'm/tokenizer_config.json'))).what).toContain('the chat template cannot be parsed')
+  })
+})
+
+describe("SmolLM3's way: thinking on, off, or as the system text says", () => {
+  const system = (content: string): ChatMessage[] => [{ role: 'system', content }, { role: 'user', content: 'hi' }]
+  const closed = '<|im_start|>assistant\n<think>\n\n</think>\n'
+
+  test('thinking is on unless it is switched off, and then the answer starts behind an empty think block', async () => {
+    const { tokenizer, template } = await load('smollm3')
+    const messages: ChatMessage[] = [{ role: 'user', content: 'hi' }]
+    expect(template.render(messages)).toMatch(/Mode: \/think\n[^]*<\|im_start\|>assistant\n$/)
+    const off = template.render(messages, { enableThinking: false })
+    expect(off).toContain('Mode: /no_think')
+    expect(off.endsWith(closed)).toBe(true)
+    const opened = template.encode(messages, { enableThinking: false })
+    expect(opened.slice(-5).filter((id) => id === tokenizer.idOf('<think>') || id === tokenizer.idOf('</think>'))).toEqual([tokenizer.idOf('<think>'), tokenizer.idOf('</think>')])
+  })
+
+  test('/no_think and /think in the system text win over the switch and are not shown; in what a user writes they are text', async () => {
+    const { template } = await load('smollm3')
+    const off = template.render(system('Short. /no_think'), { enableThinking: true })
+    expect([off.includes('Short.\n'), off.includes('Short. /no_think'), off.endsWith(closed)]).toEqual([true, false, true])
+    expect(template.render(system('Long. /think'), { enableThinking: false }).endsWith(closed)).toBe(false)
+    expect(template.render([{ role: 'user', content: 'hi /no_think' }])).toMatch(/Mode: \/think[^]*hi \/no_think/)
+  })
+
+  test('the date is the pinned one, so a prompt has the same ids on any day', async () => {
+    const { template } = await load('smollm3')
+    expect(template.render(system('x'))).toContain('Today: 01 January 2025')
+    expect(template.encode(system('x'), { date: '2025-01-01' })).toEqual(template.encode(system('x')))
+    expect(template.encode(system('x'), { date: '2025-01-02' })).not.toEqual(template.encode(system('x')))
+  })
+})
+
+describe("Phi's way: one fixed system line", () => {
+  test('a system text is added to it, and without one it stands alone', async () => {
+    const { template } = await load('phi4')
+    expect(template.render([{ role: 'user', content: 'p' }])).toBe('<|system|>You are a careful mathematician.<|end|><|user|>p<|end|><|assistant|>')
+    expect(template.render([{ role: 'system', content: 's' }, { role: 'user', content: 'p' }])).toBe('<|system|>You are a careful mathematician. s<|end|><|user|>p<|end|><|assistant|>')
+  })
+
+  test('it knows no switch for thinking, and <think> is plain text', async () => {
+    const { tokenizer, template } = await load('phi4')
+    const messages: ChatMessage[] = [{ role: 'user', content: 'p' }]
+    expect(template.encode(messages, { enableThinking: false })).toEqual(template.encode(messages, { enableThinking: true }))
+    expect(tokenizer.idOf('<think>')).toBe(undefined)
+    expect(tokenizer.decode(tokenizer.encode('<think>\n'))).toBe('<think>\n')
+  })
+
+  test('control tokens swallow white space behind them, as the reference does, but only those of the template', async () => {
+    const { template } = await load('phi4')
+    expect(template.encode([{ role: 'user', content: ' \n p' }])).toEqual(template.encode([{ role: 'user', content: 'p' }]))
+    expect(template.encode([{ role: 'user', content: '<|end|>  p' }])).not.toEqual(template.encode([{ role: 'user', content: '<|end|>p' }]))
   })
 })
 

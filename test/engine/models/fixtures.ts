@@ -9,7 +9,7 @@ import { projectRoot } from '../../../src-main/engine/runtime/paths.ts'
 
 export const MODEL_FIXTURES = ['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied', 'smollm3', 'phi3-short', 'phi3-long'] as const
 
-export const TOKENIZER_FIXTURES = ['qwen2', 'llama3', 'smollm', 'llama2', 'llama2-normalized', 'mistral'] as const
+export const TOKENIZER_FIXTURES = ['qwen2', 'llama3', 'smollm', 'smollm3', 'phi4', 'llama2', 'llama2-normalized', 'mistral'] as const
 
 /** A file or folder under test/parity/fixtures (made by test/parity/make-fixtures.py). */
 export function fixture(...parts: string[]): string {
