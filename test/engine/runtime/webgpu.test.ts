@@ -11,7 +11,7 @@ import type { LossKind } from '../../../src-main/engine/training/loss-graph.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../../../src-main/engine/training/passes.ts'
 import { caseFeeds, caseValues, derivativeCases, lossGraph } from '../../support/derivative-cases.ts'
 import { cpu, evaluate, numbers } from '../../support/evaluate.ts'
-import { parityCases, parityExpectation, parityFolder } from '../../support/parity.ts'
+import { parityCases, parityContext, parityExpectation, parityFolder } from '../../support/parity.ts'
 import { webgpuAbsence } from '../../support/webgpu.ts'
 
 // A Vulkan in software compiles every shader anew, on the processors the other tests use.
@@ -93,7 +93,7 @@ describe.skipIf(absent !== undefined)(`webgpu operators${absent === undefined ? 
 
 const supervised: LossKind = { kind: 'supervised' }
 const policyLoss: LossKind = { kind: 'policy', loss: lossConfigSchema.parse({ clipHigh: 0.28, klCoefficient: 0.1 }) }
-const lora: AdapterConfig = { kind: 'lora', rank: 4, alpha: 8, dropout: 0, targets: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] }
+const lora: AdapterConfig = { kind: 'lora', rank: 4, alpha: 8, dropout: 0, targets: ['all-linear'] }
 
 async function openPolicy(device: Device, name: string, adapter: AdapterConfig): Promise<PolicyWeights> {
   const folder = await openModelFolder(parityFolder(name))
@@ -112,7 +112,7 @@ async function openPolicy(device: Device, name: string, adapter: AdapterConfig):
 async function run(device: Device, name: string, layout: 'whole' | 'layered', adapter: AdapterConfig, loss: LossKind): Promise<{ loss: number; forward: Float32Array; backward: Float32Array; entropy: Float32Array; gradients: Map<string, Float32Array> }> {
   const { sequences } = await parityExpectation(name)
   const policy = await openPolicy(device, name, adapter)
-  const pass = createPass(device, policy, { layout, temperature: 0.9, loss, maxLength: 64, headChunkTokens: 7 })
+  const pass = createPass(device, policy, { layout, temperature: 0.9, loss, maxLength: await parityContext(name), headChunkTokens: 7 })
   const gradients = gradientArrays(policy)
   const forward: number[] = []
   const backward: number[] = []
@@ -141,6 +141,9 @@ describe.skipIf(absent !== undefined)(`webgpu training passes${absent === undefi
     ['qwen2-tied-sharded', 'layered', 'full', policyLoss],
     ['qwen2-tied-sharded', 'whole', 'lora', policyLoss],
     ['qwen2-tied-sharded', 'layered', 'lora', policyLoss],
+    ['smollm3', 'layered', 'full', policyLoss],
+    ['phi3-short', 'whole', 'full', policyLoss],
+    ['phi3-long', 'layered', 'lora', policyLoss],
   ] as const)('%s, %s layout, %s: log-probabilities, loss and gradients equal those of the CPU', async (name, layout, kind, loss) => {
     const adapter: AdapterConfig = kind === 'full' ? { kind: 'full' } : lora
     const expected = await run(await cpu(), name, layout, adapter, loss)
@@ -157,7 +160,7 @@ describe.skipIf(absent !== undefined)(`webgpu sampling${absent === undefined ? '
   it.each(parityCases)('%s: continues greedily as transformers does', async (name) => {
     const policy = await openPolicy(webgpu, name, { kind: 'full' })
     const { greedy } = await parityExpectation(name)
-    const sampler = await createSampler(webgpu, policy, 64)
+    const sampler = await createSampler(webgpu, policy, await parityContext(name))
     const rollouts = await sampler.generate(greedy.map(({ prompt }) => ({ promptIds: prompt, streams: [createStream(1, 'sample')] })), {
       law: { temperature: 0, topK: 0, topP: 1, minP: 0 }, maxNewTokens: 16, slots: 8, stopIds: new Set(), sampleLimit: policy.config.vocabularySize,
     })
