@@ -38,10 +38,10 @@ const lint = z
 const limits = z
   .strictObject({
     maximumCharacters: field(z.int().min(1).default(65_536), 'UTF-16 units', 'Satchel', 'A longer program is refused unread.'),
-    itemSeconds: field(z.number().positive().default(30), 'seconds', 'Satchel', 'A completion that keeps a reward worker silent for this long is scored as failed and the worker is replaced.'),
+    itemSeconds: field(z.number().positive().default(60), 'seconds', 'Satchel', 'A completion that keeps a reward worker silent for this long is scored as failed and the worker is replaced.'),
     startSeconds: field(z.number().positive().default(120), 'seconds', 'Satchel', 'A reward worker that is not ready after this long is given up.'),
-    scriptMilliseconds: field(z.int().min(10).default(2_000), 'milliseconds', 'Satchel', 'One uninterrupted run of generated code (a render, an effect, a click) may take this long.'),
-    renderSeconds: field(z.number().positive().default(8), 'seconds', 'Satchel', 'The render process is killed when a completion keeps it for this long.'),
+    scriptMilliseconds: field(z.int().min(10).default(2_000), 'milliseconds', 'Satchel', 'One uninterrupted run of generated code (a render, an effect, a click) may take this long; one that got little of a busy processor is tried again.'),
+    renderSeconds: field(z.number().positive().default(20), 'seconds', 'Satchel', 'The render process is killed when a completion keeps it for this long.'),
     renderMegabytes: field(z.int().min(32).default(128), 'MiB', 'Satchel', 'Heap of the render process.'),
     workerMegabytes: field(z.int().min(256).default(1_024), 'MiB', 'Satchel', 'Heap of a reward worker.'),
     maximumElements: field(z.int().min(1).default(2_000), 'elements', 'Satchel', 'A larger rendered document is a render failure.'),

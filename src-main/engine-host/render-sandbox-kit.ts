@@ -85,7 +85,7 @@ page['satchelCommand'] = (given: unknown, name: unknown, argument: unknown, limi
     return stringify(command(String(name), Number(argument), Number(limit)))
   } catch (error) {
     record('errors', [error])
-    return '{"failed":true}'
+    return stringify({ failed: logged.errors[logged.errors.length - 1] })
   }
 }
 

@@ -20,4 +20,5 @@ export type RenderAnswer =
   | { readonly kind: 'ready' }
   /** JSON of a RenderedPage. */
   | { readonly kind: 'page'; readonly id: number; readonly page: string }
-  | { readonly kind: 'failed'; readonly id: number; readonly reason: string }
+  /** `starved`: it ran out of time while the machine was busy with other things, and may do better when asked again. */
+  | { readonly kind: 'failed'; readonly id: number; readonly reason: string; readonly starved: boolean }

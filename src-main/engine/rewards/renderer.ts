@@ -6,7 +6,8 @@ import type { RenderedPage } from '../../contract/rendered-document.ts'
 import { builtPath, projectRoot } from '../runtime/paths.ts'
 import type { RenderAnswer, RenderRequest } from './render-protocol.ts'
 
-export type RenderResult = { readonly page: RenderedPage } | { readonly failure: string }
+/** `starved`: the program ran out of time while the machine was busy with other things. */
+export type RenderResult = { readonly page: RenderedPage } | { readonly failure: string; readonly starved?: boolean }
 
 export interface Renderer {
   /** Starts the process now instead of with the first program. Throws when it cannot start. */
@@ -52,7 +53,8 @@ export function createRenderer(kit: string, limits: RewardConfig['limits']): Ren
       child = undefined
       return { failure: answer.reason }
     }
-    return { failure: answer.kind === 'failed' ? answer.reason : 'the render process answered out of turn' }
+    if (answer.kind === 'failed') return { failure: answer.reason, starved: answer.starved }
+    return { failure: 'the render process answered out of turn' }
   }
 
   return {

@@ -37,7 +37,7 @@ export async function checkRequirements(requirements: readonly Requirement[], pa
       case 'after-click': {
         const start: RenderResult = fresh ?? (await renderer.reopen())
         fresh = undefined
-        const { done, errors } = await clickThrough(requirement, start, renderer)
+        const { done, errors } = await clickPatiently(requirement, start, renderer)
         met.push(done)
         clickErrors.push(...errors)
         break
@@ -50,12 +50,25 @@ export async function checkRequirements(requirements: readonly Requirement[], pa
   return { share: met.length === 0 ? 1 : count / met.length, met, clickErrors }
 }
 
+interface ClickOutcome {
+  readonly done: boolean
+  readonly errors: readonly string[]
+  readonly starved?: boolean
+}
+
+/** Clicks that were starved of the processor begin again with a fresh application, a few times. */
+async function clickPatiently(requirement: AfterClick, start: RenderResult, renderer: Renderer): Promise<ClickOutcome> {
+  let outcome = await clickThrough(requirement, start, renderer)
+  for (let attempt = 1; attempt < 4 && outcome.starved === true; attempt++) outcome = await clickThrough(requirement, await renderer.reopen(), renderer)
+  return outcome
+}
+
 /**
  * Clicks the named control and looks for the text. Something must have changed on the way: a text that stood there from the
  * start, on a page where clicking does nothing, does not count. A second click goes to the same element while it is there (a
  * button may rename itself), otherwise to one that carries the name again.
  */
-async function clickThrough(requirement: AfterClick, start: RenderResult, renderer: Renderer): Promise<{ done: boolean; errors: readonly string[] }> {
+async function clickThrough(requirement: AfterClick, start: RenderResult, renderer: Renderer): Promise<ClickOutcome> {
   if (!('page' in start)) return { done: false, errors: [] }
   let page = start.page
   let control: number | undefined
@@ -65,7 +78,7 @@ async function clickThrough(requirement: AfterClick, start: RenderResult, render
     if (control === undefined || !holds(page, control)) control = createAccessibleDocument(page.body).find(requirement.role, requirement.name)
     if (control === undefined) return { done: false, errors: [] }
     const clicked = await renderer.click(control)
-    if (!('page' in clicked)) return { done: false, errors: [clicked.failure] }
+    if (!('page' in clicked)) return { done: false, errors: [clicked.failure], starved: clicked.starved === true }
     changed ||= JSON.stringify(clicked.page.body) !== JSON.stringify(page.body)
     page = clicked.page
   }

@@ -90,9 +90,12 @@ export default function App() {
     expect('page' in clicked && JSON.stringify(clicked.page).match(/\{"id":(\d+),"tag":"button"/)?.[1]).toBe(button)
     expect('page' in clicked && visibleText(clicked.page.body)).toBe('1 Add')
   })
+  test('that is too large to read says so', async () => {
+    await expect(open('export default () => <main>{Array.from({ length: 3000 }, (_, n) => <i key={n}>{n}</i>)}</main>')).rejects.toThrow('more than 2000 elements')
+  })
   test('an element that is gone cannot be clicked', async () => {
     await open('export default () => <p>x</p>')
-    expect(await renderer.click(99)).toEqual({ failure: 'the element to click is no longer there' })
+    expect(await renderer.click(99)).toEqual({ failure: 'the element to click is no longer there', starved: false })
   })
 })
 
