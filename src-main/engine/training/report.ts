@@ -224,7 +224,7 @@ body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; color: var(
 h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; } h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 small, .quiet { color: var(--quiet); font-size: .86rem; font-weight: normal; } td small { display: block; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
-th { font-weight: 600; } th:first-child, td:first-child, .facts td { text-align: left; } .facts td { white-space: normal; overflow-wrap: anywhere; } .scroll { overflow-x: auto; }
+th { font-weight: 600; } thead th { white-space: normal; vertical-align: bottom; } th:first-child, td:first-child, .facts td { text-align: left; } .facts td { white-space: normal; overflow-wrap: anywhere; } .scroll { overflow-x: auto; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(21rem, 1fr)); gap: 1.2rem; } figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .2rem; } svg { width: 100%; height: auto; display: block; }
 .grid { stroke: var(--line); } .tick { fill: var(--quiet); font-size: 11px; } .dot { fill: var(--paper); stroke-width: 2; }
 pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; margin: .3rem 0; } pre span { border-radius: 2px; }

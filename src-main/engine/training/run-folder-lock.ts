@@ -1,12 +1,13 @@
-// One engine a run folder. The lock is a file made with "must not exist", which every file system does atomically; it names the
-// process that holds it, so that a lock left by a killed engine is recognised and taken over.
+// One engine a run folder. The lock is a file that appears whole or not at all and only where none is; it names the process that
+// holds it, so that a lock left by a killed engine is recognised and taken over.
 import { randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
-import { asStorageError, removeQuietly } from '../models/atomic-file.ts'
+import { asStorageError, removeQuietly, temporaryNeighbour } from '../models/atomic-file.ts'
 import { fileErrorCode } from '../models/json-file.ts'
 import { readStatus, runFiles } from './run-folder-reading.ts'
 
@@ -15,6 +16,11 @@ type Lock = z.infer<typeof lockSchema>
 
 /** An engine silent for this long is gone, or its number belongs to another process by now. Its longest silence is one micro-batch. */
 const silenceMilliseconds = 10 * 60_000
+
+/** How often, and after which pause, a dead lock that others are removing as well is looked at again. */
+const rounds = 400
+const pauseMilliseconds = 25
+const noHardLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 export interface RunLock {
   /** Gives the folder free. Does nothing when somebody else holds it by now. */
@@ -28,9 +34,8 @@ export interface RunLock {
 export async function lockRunFolder(directory: string): Promise<RunLock> {
   const path = runFiles(directory).lock
   const mine: Lock = { pid: process.pid, host: hostname(), directory: resolve(directory), token: randomUUID(), time: new Date().toISOString() }
-  // Each round either makes the lock, meets a living engine, or removes one dead lock; a second dead one means others try as well.
-  for (let round = 0; round < 10; round += 1) {
-    if (await makeLock(path, mine)) return { release: () => releaseLock(path, mine.token) }
+  for (let round = 0; round < rounds; round += 1) {
+    if (await makeWhole(path, JSON.stringify(mine))) return { release: () => releaseLock(path, mine.token) }
     const text = await readText(path)
     if (text === undefined) continue
     const held = parseLock(text)
@@ -47,39 +52,57 @@ export async function isRunLocked(directory: string): Promise<boolean> {
   return held !== undefined && (await isAlive(held, directory))
 }
 
-async function makeLock(path: string, lock: Lock): Promise<boolean> {
+/** Makes a file that must not exist yet; it appears with its whole content. @returns false when it exists */
+async function makeWhole(path: string, text: string): Promise<boolean> {
+  const temporary = temporaryNeighbour(path)
   try {
-    const handle = await open(path, 'wx')
-    try {
-      await handle.writeFile(JSON.stringify(lock))
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeFile(temporary, text, { flag: 'wx', flush: true })
+    await link(temporary, path)
     return true
   } catch (error) {
     if (fileErrorCode(error) === 'EEXIST') return false
-    if (fileErrorCode(error) === 'ENOSPC') await removeQuietly(path)
+    if (noHardLinks.has(fileErrorCode(error) ?? '')) return makeInPlace(path, text)
+    throw asStorageError(error, path)
+  } finally {
+    await removeQuietly(temporary)
+  }
+}
+
+/** For disks without hard links: another engine may see the file empty for a moment, and then looks again. */
+async function makeInPlace(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: 'wx', flush: true })
+    return true
+  } catch (error) {
+    if (fileErrorCode(error) === 'EEXIST') return false
     throw asStorageError(error, path)
   }
 }
 
-/** Several engines may find the same dead lock: it is moved aside under a name of one's own and looked at again before it goes. */
+/** Several engines may find the same dead lock: one at a time looks at it again and removes it, so that no fresh one is. */
 async function removeDeadLock(path: string, deadText: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`
+  if (deadText === '' && !(await isOlder(path, 2_000))) return sleep(pauseMilliseconds)
+  const guard = `${path}.takeover`
+  if (!(await makeWhole(guard, String(process.pid)))) {
+    // Whoever removes a lock needs no time for it: an old guard was left by a killed process.
+    if (await isOlder(guard, 10_000)) await removeQuietly(guard)
+    return sleep(pauseMilliseconds)
+  }
   try {
-    await rename(path, aside)
+    if ((await readText(path)) === deadText) await rm(path, { force: true })
   } catch (error) {
-    if (fileErrorCode(error) === 'ENOENT') return
     throw asStorageError(error, path)
+  } finally {
+    await removeQuietly(guard)
   }
-  const moved = await readText(aside)
-  if (moved !== undefined && moved !== deadText) {
-    // Somebody was faster and this is a fresh lock: put it back.
-    await rename(aside, path)
-    return
+}
+
+async function isOlder(path: string, milliseconds: number): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs > milliseconds
+  } catch {
+    return false
   }
-  await rm(aside, { force: true })
 }
 
 async function releaseLock(path: string, token: string): Promise<void> {
