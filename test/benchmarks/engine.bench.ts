@@ -7,7 +7,7 @@ import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
 import { createPolicyWeights, type PolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
 import { parameterCount } from '../../src-main/engine/models/weights.ts'
 import { createSampler } from '../../src-main/engine/rollout/sampler.ts'
-import { createDevice, type Device } from '../../src-main/engine/runtime/ort.ts'
+import { createDevice, type Device, type Tensor } from '../../src-main/engine/runtime/ort.ts'
 import { createStream } from '../../src-main/engine/runtime/random.ts'
 import { createPass, gradientArrays, packMicroBatches, type MicroBatch } from '../../src-main/engine/training/passes.ts'
 import { medianSeconds, type BenchmarkRow } from './rows.ts'
@@ -164,8 +164,8 @@ async function decodeProducts(device: Device, config: DecoderConfig, rank: numbe
   })
   const program = await device.compile(graph)
   const feeds = Object.fromEntries([
-    ...[...inputs].map(([size]) => [`x${size}`, device.tensor(new Float32Array(64 * size).fill(0.5), [64, size])]),
-    ...adapters.map(([name, rows, columns]) => [name, device.tensor(new Float32Array(rows * columns).fill(0.01), [rows, columns])]),
+    ...[...inputs].map(([size]): [string, Tensor] => [`x${size}`, device.tensor(new Float32Array(64 * size).fill(0.5), [64, size])]),
+    ...adapters.map(([name, rows, columns]): [string, Tensor] => [name, device.tensor(new Float32Array(rows * columns).fill(0.01), [rows, columns])]),
   ])
   const seconds = await medianSeconds(() => program.run(feeds), 60)
   await program.release()

@@ -55,7 +55,7 @@ const quiet = () => commanded(() => undefined)
 /** Everything of a run that must not depend on how often it was stopped. */
 async function content(run: string): Promise<Record<string, unknown>> {
   const checkpoint = join(run, 'checkpoints', '000004')
-  const files = Object.fromEntries(await Promise.all((await readdir(checkpoint)).filter((name) => name.endsWith('.safetensors')).map(async (name) => [name, (await readFile(join(checkpoint, name))).toString('base64')])))
+  const files = Object.fromEntries(await Promise.all((await readdir(checkpoint)).filter((name) => name.endsWith('.safetensors')).map(async (name): Promise<[string, string]> => [name, (await readFile(join(checkpoint, name))).toString('base64')])))
   const metrics = (await readFile(join(run, 'metrics.jsonl'), 'utf8')).trim().split('\n').map((line) => {
     const row = JSON.parse(line) as { step: number; values: Record<string, number> }
     const timeless = Object.entries(row.values).filter(([name]) => !/^(time|memory|tokens_per_second)|milliseconds$/.test(name))
