@@ -66,19 +66,27 @@ async function serve(message: PageRequest): Promise<RenderAnswer> {
   let used = 0
   for (let attempt = 1; ; attempt++) {
     rejections = 0
-    timedOutAfter = undefined
     // After a time-out the context is left in the middle of something: begin with a new one.
     const failure = perform(attempt === 1 ? message : { kind: 'open', id, script: program })
     const read = failure === undefined ? command('read', 0, limits.maximumElements) : { text: undefined, reason: failure }
     // A rejection that nobody handled is announced only after this turn.
     await new Promise((resolve) => setImmediate(resolve))
-    const starved = timedOutAfter !== undefined && (used += timedOutAfter) < limits.scriptMilliseconds / 2
+    const timedOut = takeTimeOut()
+    used += timedOut ?? 0
+    const starved = timedOut !== undefined && used < limits.scriptMilliseconds / 2
     if (starved && message.kind !== 'click' && attempt < maximumAttempts) continue
     if (read.text === undefined) return { kind: 'failed', id, reason: read.reason, starved }
     if (rejections > 0) return { kind: 'failed', id, reason: 'a promise was rejected and nobody handled it', starved: false }
     const { failed } = JSON.parse(read.text) as { failed?: string }
     return failed === undefined ? { kind: 'page', id, page: read.text } : { kind: 'failed', id, reason: failed, starved: false }
   }
+}
+
+/** Processor milliseconds used until the last time-out, once; undefined when nothing timed out. */
+function takeTimeOut(): number | undefined {
+  const taken = timedOutAfter
+  timedOutAfter = undefined
+  return taken
 }
 
 function answer(message: RenderAnswer): void {
