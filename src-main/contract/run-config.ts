@@ -17,8 +17,8 @@ export const rolloutConfigSchema = z.strictObject({
   slots: field(count.default(64), 'rows', 'Satchel', 'How many completions are decoded side by side; a finished one makes room for the next.'),
 })
 
-/** Projections by PEFT's names. A family has either the separate or the packed (qkv, gate_up) ones; 'all-linear' means all it has. */
-export const loraTargets = ['all-linear', 'q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'o_proj', 'gate_proj', 'up_proj', 'gate_up_proj', 'down_proj'] as const
+/** Projections by PEFT's names. A family has either the separate or the packed (qkv, gate_up) ones; 'all-linear' means all it has. 'lm_head' is asked for by name: it adapts the output projection (dropout leaves it alone). */
+export const loraTargets = ['all-linear', 'q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'o_proj', 'gate_proj', 'up_proj', 'gate_up_proj', 'down_proj', 'lm_head'] as const
 export type LoraTarget = (typeof loraTargets)[number]
 
 export const adapterConfigSchema = z.discriminatedUnion('kind', [
@@ -28,7 +28,7 @@ export const adapterConfigSchema = z.discriminatedUnion('kind', [
     rank: field(count.default(16), '', 'LoRA', 'Width of the low-rank update; larger learns more and costs more memory.'),
     alpha: field(z.number().positive().default(32), '', 'LoRA', 'The update is scaled by alpha / rank.'),
     dropout: field(share.default(0), 'probability', 'Satchel', 'Share of adapter inputs zeroed while training; 0 keeps sampler and trainer equal.'),
-    targets: field(z.array(z.enum(loraTargets)).min(1).default(['all-linear']), '', 'PEFT all-linear', 'Which projections of a layer get an adapter.'),
+    targets: field(z.array(z.enum(loraTargets)).min(1).default(['all-linear']), '', 'PEFT all-linear', 'Which projections get an adapter; lm_head, asked for by name, lets a small model sharpen its choices quickly.'),
   }),
 ])
 
@@ -73,7 +73,7 @@ export const trainingConfigSchema = z.strictObject({
   microBatchTokens: field(count.default(4096), 'tokens', 'Satchel', 'Largest padded size of one forward and backward pass; gradients add up over passes.'),
   headChunkTokens: field(count.default(1024), 'tokens', 'Satchel', 'Logits exist for at most this many tokens at a time.'),
   recompute: field(z.enum(['auto', 'layer', 'none']).default('auto'), '', 'Satchel', 'Recompute each layer in the backward pass to save memory; auto decides by size.'),
-  checkpointEvery: field(count.default(20), 'steps', 'Satchel', 'A checkpoint is written after every so many steps and at the end.'),
+  checkpointEvery: field(count.default(1), 'steps', 'Satchel', 'A checkpoint is written after every so many steps and at the end; a killed run goes back to the newest one.'),
   keepCheckpoints: field(count.default(3), '', 'Satchel', 'Older checkpoints are removed.'),
   badStepsBeforeStop: field(count.default(3), 'steps', 'Satchel', 'After so many steps in a row without a finite gradient the run goes back and stops.'),
 })

@@ -201,6 +201,7 @@ async function readFactor(file: SafetensorsFile, name: string, shape: readonly [
 
 /** [output, input] features of a module of the base, or undefined when it has no such linear layer. */
 function moduleShape(base: DecoderConfig, module: string): readonly [number, number] | undefined {
+  if (module === 'lm_head') return [base.vocabularySize, base.hiddenSize]
   const match = /^model\.layers\.(\d+)\.(.+)$/.exec(module)
   if (match === null || Number(match[1]) >= base.layers) return undefined
   return linearLayers(base).find(({ path }) => path === match[2])?.shape

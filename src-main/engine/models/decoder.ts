@@ -83,5 +83,10 @@ export function embed(ids: Value, config: DecoderConfig, weights: WeightSource):
 export function outputHead(x: Value, config: DecoderConfig, weights: WeightSource): Value {
   const normal = x.graph.within('norm', () => op.rmsNormalization(x, weights.base('model.norm.weight', [config.hiddenSize]), config.rmsEpsilon).y)
   const name = config.tieWordEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight'
-  return x.graph.within('lm_head', () => op.matMul(normal, weights.base(name, [config.vocabularySize, config.hiddenSize]), { transposeB: true }))
+  return x.graph.within('lm_head', () => {
+    const logits = op.matMul(normal, weights.base(name, [config.vocabularySize, config.hiddenSize]), { transposeB: true })
+    const adapter = weights.adapter('lm_head', config.hiddenSize, config.vocabularySize)
+    if (adapter === undefined) return logits
+    return op.matMul(op.matMul(normal, adapter.a, { transposeB: true }), adapter.b, { transposeB: true, scale: adapter.scale, addend: logits })
+  })
 }

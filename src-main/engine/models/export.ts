@@ -9,10 +9,10 @@ import { adapterOf } from '../training/checkpoint.ts'
 import { sequenceLogprobs } from '../training/sequence-logprobs.ts'
 import { adapterScale, mergeAdapter, readAdapter, writeAdapter } from './adapter.ts'
 import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
-import type { StoredType } from './config.ts'
+import type { DecoderConfig, StoredType } from './config.ts'
 import { openModelFolder, writeModelFolder } from './model-folder.ts'
 import type { ModelFolder } from './model-folder.ts'
-import { createPolicyWeights } from './policy-weights.ts'
+import { createPolicyWeights, HEAD } from './policy-weights.ts'
 import type { PolicyWeights } from './policy-weights.ts'
 
 export type ExportFormat = 'peft' | 'safetensors'
@@ -94,7 +94,7 @@ export async function exportSafetensors(source: ExportSource, folder: string, st
   const base = await openModelFolder(source.base)
   try {
     const type = storedType ?? base.config.torchDtype
-    await writeModelFolder(target, { config: base.config, tensors: mergedTensors(source.policy, base), storedType: type, rawConfig: base.rawConfig, rawGeneration: base.rawGeneration, tokenizerFrom: source.base })
+    await writeModelFolder(target, { config: mergedConfig(source.policy, base.config), tensors: mergedTensors(source.policy, base), storedType: type, rawConfig: base.rawConfig, rawGeneration: base.rawGeneration, tokenizerFrom: source.base })
     try {
       const comparison = await compareWithFolder(source, target)
       const report: ExportReport = { format: 'safetensors', folder: target, storedType: type, comparison }
@@ -110,11 +110,18 @@ export async function exportSafetensors(source: ExportSource, folder: string, st
   }
 }
 
+/** An adapted head is no longer the embedding: the merged model keeps both. */
+function mergedConfig(policy: PolicyWeights, config: DecoderConfig): DecoderConfig {
+  const adaptedHead = policy.adapter.kind === 'lora' && policy.adapter.targets.includes(HEAD)
+  return adaptedHead ? { ...config, tieWordEmbeddings: false } : config
+}
+
 function mergedTensors(policy: PolicyWeights, base: ModelFolder): (name: string) => Promise<Float32Array> {
   if (policy.adapter.kind === 'lora') {
     const adapter = adapterOf(policy, null)
     if (adapterScale(adapter.config) !== policy.adapter.alpha / policy.adapter.rank) throw new Error('the adapter is scaled in another way than the policy')
-    return mergeAdapter((name) => base.readTensor(name), adapter)
+    // A tied head is stored as the embedding.
+    return mergeAdapter((name) => base.readTensor(name === `${HEAD}.weight` && !base.has(name) ? 'model.embed_tokens.weight' : name), adapter)
   }
   return async (name) => {
     const parameter = policy.parameters.get(name)

@@ -5,7 +5,7 @@ import { UserError } from '../../contract/errors.ts'
 import type { AdapterConfig } from '../../contract/run-config.ts'
 import type { Graph, Value } from '../graph/index.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
-import { createStream } from '../runtime/random.ts'
+import { createStream, type RandomStream } from '../runtime/random.ts'
 import type { DecoderConfig } from './config.ts'
 import type { AdapterPair, WeightSource } from './decoder.ts'
 import { expectedTensors, linearLayers } from './weights.ts'
@@ -43,6 +43,9 @@ export function adapterScale(adapter: AdapterConfig): number {
   return adapter.kind === 'lora' ? adapter.alpha / adapter.rank : 0
 }
 
+/** The output projection as an adapter sees it; a tied one is adapted apart from the embedding, as PEFT does it. */
+export const HEAD = 'lm_head' satisfies LoraConfig['targets'][number]
+
 /**
  * The projections of every layer that get an adapter.
  * @throws UserError for a projection this family does not have, naming those it has
@@ -51,7 +54,7 @@ function adaptedLayers(config: DecoderConfig, { targets }: LoraConfig): readonly
   const layers = linearLayers(config)
   if (targets.includes('all-linear')) return layers
   const names = layers.map(({ name }) => name)
-  return targets.map((target) => {
+  return targets.filter((target) => target !== HEAD).map((target) => {
     const layer = layers.find(({ name }) => name === target)
     if (layer !== undefined) return layer
     throw new UserError({
@@ -65,19 +68,19 @@ function adaptedLayers(config: DecoderConfig, { targets }: LoraConfig): readonly
 }
 
 /** Fresh adapters: A uniform within +-1/sqrt(in) (PEFT's Kaiming with a = sqrt(5)), B zero, so the policy starts as the base. */
-function freshAdapters(config: DecoderConfig, { rank }: LoraConfig, adapted: readonly LinearLayer[], seed: number): Parameter[] {
-  return Array.from({ length: config.layers }, (_, layer) =>
-    adapted.flatMap(({ path, shape: [outSize, inSize] }, index): Parameter[] => {
-      const stream = createStream(seed, 'adapter', layer, index)
-      const bound = 1 / Math.sqrt(inSize)
-      const a = Float32Array.from({ length: rank * inSize }, () => (2 * stream.uniform() - 1) * bound)
-      const name = `model.layers.${layer}.${path}`
-      return [
-        { name: `${name}.lora_A.weight`, shape: [rank, inSize], data: a, trainable: true, decayed: true },
-        { name: `${name}.lora_B.weight`, shape: [outSize, rank], data: new Float32Array(outSize * rank), trainable: true, decayed: true },
-      ]
-    }),
+function freshAdapters(config: DecoderConfig, { rank, targets }: LoraConfig, adapted: readonly LinearLayer[], seed: number): Parameter[] {
+  const pair = (name: string, [outSize, inSize]: readonly [number, number], stream: RandomStream): Parameter[] => {
+    const bound = 1 / Math.sqrt(inSize)
+    const a = Float32Array.from({ length: rank * inSize }, () => (2 * stream.uniform() - 1) * bound)
+    return [
+      { name: `${name}.lora_A.weight`, shape: [rank, inSize], data: a, trainable: true, decayed: true },
+      { name: `${name}.lora_B.weight`, shape: [outSize, rank], data: new Float32Array(outSize * rank), trainable: true, decayed: true },
+    ]
+  }
+  const inLayers = Array.from({ length: config.layers }, (_, layer) =>
+    adapted.flatMap(({ path, shape }, index) => pair(`model.layers.${layer}.${path}`, shape, createStream(seed, 'adapter', layer, index))),
   ).flat()
+  return targets.includes(HEAD) ? [...inLayers, ...pair(HEAD, [config.vocabularySize, config.hiddenSize], createStream(seed, 'adapter', config.layers))] : inLayers
 }
 
 /**
@@ -105,7 +108,7 @@ export async function createPolicyWeights(
   const trainable = [...parameters.values()].filter((parameter) => parameter.trainable)
   return {
     config,
-    adapter: adapter.kind === 'lora' ? { ...adapter, targets: adapted.map(({ name }) => name) } : adapter,
+    adapter: adapter.kind === 'lora' ? { ...adapter, targets: [...adapted.map(({ name }) => name), ...adapter.targets.filter((target) => target === HEAD)] } : adapter,
     parameters,
     trainable,
     tensor(name) {

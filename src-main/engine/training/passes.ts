@@ -190,8 +190,8 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
     forward: compileKinds(false, false),
     droppedForward: compileKinds(false, true),
     backward: compileKinds(true, true),
-    head: compile(() => headProgram(policy, temperature, loss)),
-    headForward: compile(() => headProgram(policy, temperature, undefined)),
+    head: compile(() => headProgram(policy, temperature, loss, { adapters })),
+    headForward: compile(() => headProgram(policy, temperature, undefined, { adapters })),
   }
   const sequences = sequenceTensors(device, policy, options.maxLength)
   const runLayer = async (program: Program, layer: number, feeds: Record<string, Tensor>): Promise<Record<string, Tensor>> =>

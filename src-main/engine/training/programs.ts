@@ -129,9 +129,9 @@ export function layerProgram(policy: PolicyWeights, layer: number, backward: boo
  * Head and loss over one chunk of rows: hidden [N, D], rows [M], targets [M, 1] -> logprob, entropy, and with a loss also `loss`,
  * hiddenGradient [N, D] = hiddenGradientSoFar + this chunk's, and the gradients of norm and head where trainable.
  */
-export function headProgram(policy: PolicyWeights, temperature: number, loss: LossKind | undefined): Graph {
+export function headProgram(policy: PolicyWeights, temperature: number, loss: LossKind | undefined, placement: WeightPlacement): Graph {
   const graph = new Graph(loss === undefined ? 'head_forward' : 'head')
-  const weights = declareWeights(graph, policy)
+  const weights = declareWeights(graph, policy, placement)
   const hidden = graph.input('hidden', 'float32', ['N', policy.config.hiddenSize])
   const { logprob, entropy } = predictedColumns(graph, hidden, weights, policy, temperature)
   graph.output('logprob', logprob)

@@ -117,7 +117,7 @@ class Run {
         await this.folder.writeRollouts(this.step, result.records)
         await this.folder.appendMetrics(result.metrics)
         this.options.onEvent({ type: 'metrics', row: result.metrics })
-        this.options.onEvent({ type: 'rollouts', rollouts: result.records.slice(0, this.config.rollout.groupSize) })
+        this.options.onEvent({ type: 'rollouts', rollouts: [...result.records] })
         this.badSteps = result.healthy ? 0 : this.badSteps + 1
         if (!result.healthy) this.options.onEvent({ type: 'warning', message: `Step ${this.step} was skipped: its loss or gradient was not finite. Its rollouts are kept in the run folder.` })
         if (this.badSteps >= badStepsBeforeStop) return await this.giveUp()

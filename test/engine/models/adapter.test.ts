@@ -138,7 +138,7 @@ describe('an adapter that does not fit is refused', () => {
     const a: TensorSource = { name: 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight', dtype: 'F32', shape: [4, 64], data: new Float32Array(256) }
     await writeSafetensors(path, [a])
     expect(await refusal(folder)).toMatchObject({ what: 'the other factor of this layer is missing', place: { field: a.name.replace('lora_A', 'lora_B') } })
-    for (const name of ['base_model.model.lm_head.lora_A.weight', 'base_model.model.model.layers.0.mlp.q_proj.lora_A.weight', 'base_model.model.model.layers.0.self_attn.toString_proj.lora_A.weight', 'model.norm.weight']) {
+    for (const name of ['base_model.model.model.embed_tokens.lora_A.weight', 'base_model.model.model.layers.0.mlp.q_proj.lora_A.weight', 'base_model.model.model.layers.0.self_attn.toString_proj.lora_A.weight', 'model.norm.weight']) {
       await writeSafetensors(path, [{ ...a, name }])
       expect((await refusal(folder)).place.field).toBe(name)
     }

@@ -51,7 +51,7 @@ describe('an exported adapter', () => {
 })
 
 describe('an exported model', () => {
-  it.each<[string, AdapterConfig]>([['lora', lora], ['full', { kind: 'full' }]])('of a %s policy is the policy in float32, and close to it in half precision', async (_, adapter) => {
+  it.each<[string, AdapterConfig]>([['lora', lora], ['lora with an adapted (tied) head', { ...lora, targets: ['q_proj', 'lm_head'] }], ['full', { kind: 'full' }]])('of a %s policy is the policy in float32, and close to it in half precision', async (_, adapter) => {
     const { source, out } = await moved(adapter)
     const exact = await exportSafetensors(source, out)
     expect(exact.storedType).toBe('float32')
