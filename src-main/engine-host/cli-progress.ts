@@ -76,8 +76,7 @@ export function createProgressView(screen: Screen): ProgressView {
           line(evaluationLine(event.result))
           break
         case 'checkpoint':
-          // Every run begins with one of step 0; it is not news.
-          if (event.step > 0) line(`checkpoint of step ${event.step}: ${event.path}`)
+          // One a step by default: the end of the run says where the newest lies.
           break
         case 'warning':
           line(`warning: ${event.message}`)
