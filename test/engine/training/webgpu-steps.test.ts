@@ -79,7 +79,7 @@ it.skipIf(absent !== undefined).each(['none', 'layer'] as const)(`two steps on w
   const config = runConfigSchema.parse({
     model: parityFolder('qwen2-tied-sharded'),
     data: { prompts: 'none' },
-    adapter: { kind: 'lora', rank: 4, alpha: 8 },
+    adapter: { kind: 'lora', rank: 4, alpha: 8, targets: ['all-linear', 'lm_head'] },
     rollout: { promptsPerStep: 2, groupSize: 4, maxNewTokens: 12, slots: 6 },
     loss: { klCoefficient: 0.05 },
     optimizer: { learningRate: 2e-3 },
