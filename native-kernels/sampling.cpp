@@ -14,7 +14,8 @@
 namespace satchel {
 namespace {
 
-constexpr std::size_t kPiece = 1024;
+// Small pieces: the walk to the drawn id weighs one of them again, which is most of the work for a small vocabulary.
+constexpr std::size_t kPiece = 256;
 constexpr std::size_t kBins = 1024;
 constexpr double kBinsPerNat = 32;  // bins reach 32 nats below the maximum (1e-14 of its probability); the last bin takes the rest
 constexpr double kTopPSlack = 1 - 1e-9;
