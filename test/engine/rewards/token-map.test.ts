@@ -143,7 +143,9 @@ describe('mapSpansToTokens on arbitrary texts', () => {
 
 /** The definition, without any shortcut. */
 function naive(spans: readonly PenaltySpan[], { text, starts, ends }: TokenOffsets, windowLines: number, divide: boolean): number[] {
-  const lineNumber = (position: number): number => text.slice(0, position).replaceAll('\r\n', ' \n').split(/\n|\r/).length - 1
+  // Replaced before slicing: a position between \r and \n is still on the line they end.
+  const flat = text.replaceAll('\r\n', ' \n')
+  const lineNumber = (position: number): number => flat.slice(0, position).split(/\n|\r/).length - 1
   const penalties = new Map<number, number>()
   for (const span of spans) {
     if (span.value === 0) continue
