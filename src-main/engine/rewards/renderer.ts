@@ -1,6 +1,6 @@
 // The worker's side of the render process: starts it locked down, gives it one program at a time, and kills it when it does not answer.
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { RenderedPage } from '../../contract/rendered-document.ts'
 import { builtPath, projectRoot } from '../runtime/paths.ts'
@@ -26,7 +26,16 @@ function lockedDownFlags(script: string, megabytes: number): string[] {
   const known = process.allowedNodeEnvironmentFlags
   const permission = known.has('--permission') ? '--permission' : '--experimental-permission'
   const flags = ['--disallow-code-generation-from-strings', '--no-warnings', '--no-addons', '--disable-proto=delete', `--max-old-space-size=${megabytes}`, '--max-semi-space-size=8', '--stack-size=900']
-  return [permission, `--allow-fs-read=${script}`, `--allow-fs-read=${join(projectRoot(), 'package.json')}`, ...flags]
+  return [permission, ...[script, ...packageFiles(script)].map((file) => `--allow-fs-read=${file}`), ...flags]
+}
+
+/** Where Node looks whether a script is a module, upwards. Node 20.19.0 ends when it may not look, even where there is no such file. */
+function packageFiles(script: string): string[] {
+  const files: string[] = []
+  for (let folder = dirname(script); ; folder = dirname(folder)) {
+    files.push(join(folder, 'package.json'))
+    if (folder === projectRoot() || folder === dirname(folder)) return files
+  }
 }
 
 /** How a render process is started: locked down, with a small heap and (but for Windows' system folder) an empty environment. */
