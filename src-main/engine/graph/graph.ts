@@ -1,6 +1,6 @@
 // The graph under construction: values, nodes, scopes, shared constants.
 // Operators (operators.ts) append nodes; gradient.ts appends the backward pass; onnx.ts writes the result.
-import { formatShape, multiplyDimensions, symbolsOf, type Dimension, type Shape } from './shape.ts'
+import { formatShape, multiplyDimensions, type Shape } from './shape.ts'
 import type { OperatorAttributes, OperatorName } from './operator-types.ts'
 
 export type ElementType = 'float32' | 'int32' | 'int64' | 'bool'
@@ -157,9 +157,4 @@ export class Graph {
 export function elementTypeOf(data: InitializerData): ElementType {
   if (data instanceof Float32Array) return 'float32'
   return data instanceof Int32Array ? 'int32' : 'int64'
-}
-
-/** All symbols a graph's inputs use. */
-export function inputSymbols(graph: Graph): readonly string[] {
-  return [...new Set(graph.inputs.flatMap((input) => input.shape.flatMap((dimension: Dimension) => symbolsOf(dimension))))]
 }

@@ -149,7 +149,6 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
     case 'Max':
     case 'Where':
     case 'Less':
-    case 'Greater':
     case 'LessOrEqual':
     case 'Identity':
     case 'Reshape':

@@ -19,7 +19,6 @@ export interface OperatorAttributes {
   Max: None
   Where: None
   Less: None
-  Greater: None
   LessOrEqual: None
   Cast: { readonly to: 'float32' | 'int32' | 'int64' }
   Identity: None

@@ -88,7 +88,7 @@ export const silu = (x: Value): Value => unary('Silu', x)
 export const abs = (x: Value): Value => unary('Abs', x)
 export const identity = (x: Value): Value => unary('Identity', x)
 
-function compare(operator: 'Less' | 'Greater' | 'LessOrEqual', a: Operand, b: Operand): Value {
+function compare(operator: 'Less' | 'LessOrEqual', a: Operand, b: Operand): Value {
   const graph = graphOf(a, b)
   const left = asValue(graph, a)
   const right = asValue(graph, b)
@@ -100,7 +100,6 @@ function compare(operator: 'Less' | 'Greater' | 'LessOrEqual', a: Operand, b: Op
 }
 
 export const less = (a: Operand, b: Operand): Value => compare('Less', a, b)
-export const greater = (a: Operand, b: Operand): Value => compare('Greater', a, b)
 export const lessOrEqual = (a: Operand, b: Operand): Value => compare('LessOrEqual', a, b)
 
 /** `condition [...], a [...], b [...] -> [...]`, broadcasting. */

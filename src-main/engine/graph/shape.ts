@@ -1,5 +1,5 @@
 // Symbolic shapes. A dimension is a number or a product of symbols with a coefficient, written canonically: 'B', 'B*T', '4*B*T'.
-// Only products are needed: reshapes multiply and divide dimensions, nothing in a decoder adds them inside one graph.
+// Only products are needed: reshapes multiply dimensions, nothing in a decoder adds them inside one graph.
 
 export type Dimension = number | string
 export type Shape = readonly Dimension[]
@@ -32,20 +32,6 @@ export function multiplyDimensions(...dimensions: readonly Dimension[]): Dimensi
     coefficient: parts.reduce((product, part) => product * part.coefficient, 1),
     symbols: parts.flatMap((part) => part.symbols).sort(),
   })
-}
-
-/** `whole / part`, or undefined when it does not divide. */
-export function divideDimensions(whole: Dimension, part: Dimension): Dimension | undefined {
-  const numerator = parse(whole)
-  const denominator = parse(part)
-  if (denominator.coefficient === 0 || numerator.coefficient % denominator.coefficient !== 0) return undefined
-  const symbols = [...numerator.symbols]
-  for (const symbol of denominator.symbols) {
-    const at = symbols.indexOf(symbol)
-    if (at < 0) return undefined
-    symbols.splice(at, 1)
-  }
-  return format({ coefficient: numerator.coefficient / denominator.coefficient, symbols })
 }
 
 /** The plain symbols a dimension is made of: '4*B*T' -> ['B', 'T']. */
