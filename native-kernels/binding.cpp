@@ -6,13 +6,14 @@
 
 #include "adamw.hpp"
 #include "advantages.hpp"
+#include "quantization.hpp"
 #include "sampling.hpp"
 #include "thread-pool.hpp"
 
 namespace {
 
 // Raised whenever arguments change: a binary of another number is not used.
-constexpr int kInterface = 1;
+constexpr int kInterface = 2;
 
 template <typename Element>
 struct TypeOf;
@@ -27,6 +28,10 @@ struct TypeOf<double> {
 template <>
 struct TypeOf<std::int32_t> {
   static constexpr napi_typedarray_type value = napi_int32_array;
+};
+template <>
+struct TypeOf<std::uint16_t> {
+  static constexpr napi_typedarray_type value = napi_uint16_array;
 };
 template <>
 struct TypeOf<std::uint8_t> {
@@ -142,6 +147,33 @@ Napi::Value SquaredNorm(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), (arguments.boolean(1) ? satchel::squaredNormReference : satchel::squaredNorm)(count, values));
 }
 
+// quantizeBlocks(values, bits, packed, scales, reference)
+void QuantizeBlocks(const Napi::CallbackInfo& info) {
+  const Arguments arguments{info, "quantizeBlocks"};
+  const std::size_t count = arguments.length(0);
+  const int bits = arguments.number(1) == 4 ? 4 : 8;
+  if (count % satchel::kQuantizationBlock != 0) arguments.fail(0, "does not divide into blocks");
+  (arguments.boolean(4) ? satchel::quantizeBlocksReference : satchel::quantizeBlocks)(
+      count, bits, arguments.array<float>(0, count), arguments.array<std::uint8_t>(2, count / 8 * static_cast<std::size_t>(bits)), arguments.array<float>(3, count / satchel::kQuantizationBlock));
+}
+
+// dequantizeBlocks(packed, bits, scales, values, reference)
+void DequantizeBlocks(const Napi::CallbackInfo& info) {
+  const Arguments arguments{info, "dequantizeBlocks"};
+  const std::size_t count = arguments.length(3);
+  const int bits = arguments.number(1) == 4 ? 4 : 8;
+  if (count % satchel::kQuantizationBlock != 0) arguments.fail(3, "does not divide into blocks");
+  (arguments.boolean(4) ? satchel::dequantizeBlocksReference : satchel::dequantizeBlocks)(
+      count, bits, arguments.array<std::uint8_t>(0, count / 8 * static_cast<std::size_t>(bits)), arguments.array<float>(2, count / satchel::kQuantizationBlock), arguments.array<float>(3, count));
+}
+
+// widenHalf(bits, bfloat16, values, reference)
+void WidenHalf(const Napi::CallbackInfo& info) {
+  const Arguments arguments{info, "widenHalf"};
+  const std::size_t count = arguments.length(0);
+  (arguments.boolean(3) ? satchel::widenHalfReference : satchel::widenHalf)(count, arguments.boolean(1), arguments.array<std::uint16_t>(0, count), arguments.array<float>(2, count));
+}
+
 void SetThreadCount(const Napi::CallbackInfo& info) {
   const Arguments arguments{info, "setThreadCount"};
   satchel::setThreadCount(static_cast<unsigned>(arguments.number(0)));
@@ -158,6 +190,9 @@ Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("sample", Napi::Function::New(env, Sample));
   exports.Set("adamW", Napi::Function::New(env, AdamW));
   exports.Set("squaredNorm", Napi::Function::New(env, SquaredNorm));
+  exports.Set("quantizeBlocks", Napi::Function::New(env, QuantizeBlocks));
+  exports.Set("dequantizeBlocks", Napi::Function::New(env, DequantizeBlocks));
+  exports.Set("widenHalf", Napi::Function::New(env, WidenHalf));
   exports.Set("setThreadCount", Napi::Function::New(env, SetThreadCount));
   exports.Set("threadCount", Napi::Function::New(env, ThreadCount));
   return exports;

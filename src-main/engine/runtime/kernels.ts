@@ -13,6 +13,7 @@ import type { AdvantageBatch, AdvantageResult } from '../policy/advantages.ts'
 import { adamWTypeScript, biasCorrections, squaredNormTypeScript } from './adamw.ts'
 import type { AdamWOptions } from './adamw.ts'
 import { projectRoot } from './paths.ts'
+import { dequantizeTypeScript, quantizationBlock, quantizeTypeScript, widenTypeScript, type HalfFormat, type QuantizedBlocks } from './quantization.ts'
 import { sampleTypeScript } from './sampling.ts'
 import type { SamplingBatch, SamplingResult } from './sampling.ts'
 
@@ -24,6 +25,9 @@ export interface Kernels {
   sample(batch: SamplingBatch, result: SamplingResult): void
   adamW(parameter: Float32Array, gradient: Float32Array, m: Float32Array, v: Float32Array, options: AdamWOptions): void
   squaredNorm(values: Float32Array): number
+  quantize(values: Float32Array, result: QuantizedBlocks): void
+  dequantize(blocks: QuantizedBlocks, values: Float32Array): void
+  widen(bits: Uint16Array, format: HalfFormat, values: Float32Array): void
 }
 
 /** What binding.cpp exports. */
@@ -39,11 +43,14 @@ interface NativeBinary {
   ): void
   adamW(parameter: Float32Array, gradient: Float32Array, m: Float32Array, v: Float32Array, settings: Float64Array, reference: boolean): void
   squaredNorm(values: Float32Array, reference: boolean): number
+  quantizeBlocks(values: Float32Array, bits: number, packed: Uint8Array, scales: Float32Array, reference: boolean): void
+  dequantizeBlocks(packed: Uint8Array, bits: number, scales: Float32Array, values: Float32Array, reference: boolean): void
+  widenHalf(bits: Uint16Array, bfloat16: boolean, values: Float32Array, reference: boolean): void
   setThreadCount(count: number): void
   threadCount(): number
 }
 
-const supportedInterface = 1
+const supportedInterface = 2
 const estimatorNumbers = { 'bot-grpo': 0, grpo: 1 } as const
 const flatGroupNumbers = { keep: 0, 'mean-only': 1, skip: 2, 'sigma-floor': 3 } as const
 
@@ -52,6 +59,9 @@ export const typescriptKernels: Kernels = {
   sample: sampleTypeScript,
   adamW: adamWTypeScript,
   squaredNorm: squaredNormTypeScript,
+  quantize: quantizeTypeScript,
+  dequantize: dequantizeTypeScript,
+  widen: widenTypeScript,
 }
 
 /** The kernels of a loaded binary; `reference` selects the naive form that stands beside each fast one. */
@@ -72,6 +82,9 @@ export function kernelsOf(binary: NativeBinary, reference = false): Kernels {
       binary.adamW(parameter, gradient, m, v, Float64Array.of(learningRate, beta1, beta2, epsilon, weightDecay, gradientScale, ...biasCorrections(options)), reference)
     },
     squaredNorm: (values) => binary.squaredNorm(values, reference),
+    quantize: (values, { bits, packed, scales }) => binary.quantizeBlocks(values, bits, packed, scales, reference),
+    dequantize: ({ bits, packed, scales }, values) => binary.dequantizeBlocks(packed, bits, scales, values, reference),
+    widen: (bits, format, values) => binary.widenHalf(bits, format === 'bfloat16', values, reference),
   }
 }
 
@@ -215,6 +228,32 @@ export function adamW(parameter: Float32Array, gradient: Float32Array, m: Float3
 /** Sum of squares in double precision; the norm of several tensors is the root of the sum of theirs. */
 export function squaredNorm(values: Float32Array): number {
   return current().kernels.squaredNorm(values)
+}
+
+/**
+ * Rounds a matrix of frozen weights to blocks of 32 with a scale each; see runtime/quantization.ts.
+ * @throws RangeError when the number of values does not divide into blocks, Error when one of them is not finite
+ */
+export function quantize(values: Float32Array, bits: 4 | 8): QuantizedBlocks {
+  if (values.length % quantizationBlock !== 0) throw new RangeError(`quantisation: ${values.length} values do not divide into blocks of ${quantizationBlock}`)
+  const result: QuantizedBlocks = { bits, packed: new Uint8Array((values.length / 8) * bits), scales: new Float32Array(values.length / quantizationBlock) }
+  current().kernels.quantize(values, result)
+  const bad = result.scales.findIndex((scale) => !Number.isFinite(scale))
+  if (bad >= 0) throw new Error(`quantisation: one of the values ${bad * quantizationBlock} to ${(bad + 1) * quantizationBlock - 1} is not finite`)
+  return result
+}
+
+/** The values that quantised blocks stand for, into `values`. */
+export function dequantize(blocks: QuantizedBlocks, values: Float32Array): void {
+  expectLength('packed', blocks.packed, (values.length / 8) * blocks.bits)
+  expectLength('scales', blocks.scales, values.length / quantizationBlock)
+  current().kernels.dequantize(blocks, values)
+}
+
+/** Exact float32 values of float16 or bfloat16 bit patterns, into `values`. */
+export function widen(bits: Uint16Array, format: HalfFormat, values: Float32Array): void {
+  expectLength('values', values, bits.length)
+  current().kernels.widen(bits, format, values)
 }
 
 function sumOf(name: string, values: Int32Array): number {
