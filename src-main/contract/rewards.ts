@@ -8,12 +8,28 @@ export type Requirement =
   /** After clicking the named control `times` times the document must show `text`. */
   | { readonly kind: 'after-click'; readonly role: string; readonly name: string; readonly times?: number; readonly text: string }
 
+/** One test case of a function: what it is called with, and what it must give. Values are JSON. */
+export interface TestCase {
+  readonly input: readonly unknown[]
+  readonly expected: unknown
+}
+
 /** One row of a prompt file (JSONL). */
 export interface PromptRow {
   readonly id: string
   readonly prompt: string
   readonly system?: string
   readonly requirements?: readonly Requirement[]
+  /** The answer of a mathematical problem, as a person writes it; LaTeX is understood. */
+  readonly answer?: string
+  /** Name of the function the code must define, and the cases that check it. */
+  readonly entry?: string
+  /** Cases of the reward. */
+  readonly tests?: readonly TestCase[]
+  /** Cases of the sealed audit; they never enter the reward. */
+  readonly hiddenTests?: readonly TestCase[]
+  /** Anything else a custom reward wants to know about the row. */
+  readonly data?: Readonly<Record<string, unknown>>
   /** A reference completion, used by the audit's length check and by supervised training only. */
   readonly reference?: string
   /** Which side of a fixed split the row belongs to; rows without it are split by the run's own rule. */
@@ -39,13 +55,24 @@ export interface RewardSpan {
   readonly message: string
 }
 
-/** Gates of the React ladder, in order. A later gate is false when an earlier one is. */
+/**
+ * Four gates in order, whatever the recipe calls them (`gateNames`). A later gate is false when an earlier one is; all four together
+ * are what a completion has to pass.
+ */
 export interface CompileStages {
   readonly parse: boolean
   readonly types: boolean
   readonly bundle: boolean
   readonly render: boolean
 }
+
+/** What the four gates mean in each recipe. */
+export const gateNames = {
+  react: { parse: 'parses', types: 'type-checks', bundle: 'bundles', render: 'renders' },
+  maths: { parse: 'gives an answer', types: 'the answer can be read', bundle: 'it is of the kind asked for', render: 'it is right' },
+  code: { parse: 'parses', types: 'type-checks', bundle: 'loads', render: 'passes every case' },
+  custom: { parse: 'was judged', types: 'was judged', bundle: 'was judged', render: 'passes' },
+} as const
 
 /** One source's verdict on one completion. */
 export interface SourceScore {
@@ -74,7 +101,7 @@ export interface ScoredCompletion {
   readonly spans: readonly RewardSpan[]
   readonly sources: readonly SourceScore[]
   readonly stages: CompileStages
-  /** Share of the row's requirements met in the rendered document, 0..1; 0 when nothing rendered. */
+  /** React: share of the row's requirements met in the rendered document, 0 when nothing rendered. Maths: 1 when right. Code: share of cases passed. Custom: 1 when it passes. */
   readonly requirementScore: number
   readonly audit: AuditResult
 }

@@ -1,8 +1,9 @@
 // Entry of a reward worker: a child process that scores batches of completions for the pool (engine/rewards/reward-pool.ts).
-import { createReactScorer, type ReactScorer } from '../engine/rewards/react-scorer.ts'
+import { createRecipeScorer } from '../engine/rewards/recipes.ts'
+import type { RecipeScorer } from '../engine/rewards/scorer.ts'
 import type { WorkerAnswer, WorkerRequest } from '../engine/rewards/worker-protocol.ts'
 
-let scorer: ReactScorer | undefined
+let scorer: RecipeScorer | undefined
 
 function answer(message: WorkerAnswer): void {
   process.send?.(message)
@@ -10,7 +11,7 @@ function answer(message: WorkerAnswer): void {
 
 async function handle(message: WorkerRequest): Promise<void> {
   if (message.kind === 'configure') {
-    scorer = await createReactScorer(message.config)
+    scorer = await createRecipeScorer(message.config)
     return answer({ kind: 'ready' })
   }
   if (scorer === undefined) throw new Error('the worker was asked to score before it was configured')

@@ -2,17 +2,13 @@
 //
 //   r_t = w_g * G + w_s * S_t,   |S_t| <= B
 //   S_t = sum over sources of w_i * clip(S_t,i, +-B_i)
+//
+// A step number moves scheduled weights; without one they are what the schedule ends at.
 import { UserError } from '../../contract/errors.ts'
-import type { RewardConfig } from '../../contract/reward-config.ts'
+import type { ReactRewardConfig, RewardConfig } from '../../contract/reward-config.ts'
 import type { RewardSpan, ScoredCompletion, SourceScore, TokenOffsets } from '../../contract/rewards.ts'
-import { mapSpansToTokens } from './token-map.ts'
-
-/** How one source enters the reward. */
-export interface SourceWeights {
-  readonly globalWeight: number
-  readonly localWeight: number
-  readonly localBound: number
-}
+import { isScheduled, sourceWeights, spanMapping } from './sources.ts'
+import { mapRangesToTokens, mapSpansToTokens } from './token-map.ts'
 
 /** Token rewards of one completion, and their parts for whoever shows them; every array is [T]. */
 export interface TokenRewards {
@@ -21,28 +17,58 @@ export interface TokenRewards {
   readonly localBySource: Readonly<Record<string, Float64Array>>
 }
 
-/** The weights of a source by its name. The requirements are graded by their own weight and have no spans. */
-export function sourceWeights(config: RewardConfig, source: string): SourceWeights {
-  switch (source) {
-    case 'compiler':
-      return config.compiler
-    case 'lint':
-      return config.linter
-    case 'requirements':
-      return { globalWeight: config.requirementWeight, localWeight: 0, localBound: 0 }
-    default:
-      throw new Error(`the reward configuration has no source named ${source}`)
+/** What the outcome is made of. */
+type Verdict = Pick<ScoredCompletion, 'sources' | 'stages' | 'requirementScore'>
+
+/** G of eq. 4: the weighted sum of the sources' global parts. Throws a UserError that names a source whose score is not finite. */
+export function combineGlobal(sources: readonly SourceScore[], config: RewardConfig, step?: number): number {
+  const parts = sources.map(({ source, global }) => {
+    if (!Number.isFinite(global)) throw notFinite(global, source)
+    return { source, value: sourceWeights(config, source, step).globalWeight * global }
+  })
+  if (config.recipe === 'react' && config.gatedLadder) return gatedSum(parts, config, step)
+  return parts.reduce((sum, { value }) => sum + value, 0)
+}
+
+/** The gated ladder: what the other sources add never carries a program more than half way to the next rung. */
+function gatedSum(parts: readonly { readonly source: string; readonly value: number }[], config: ReactRewardConfig, step: number | undefined): number {
+  const scale = sourceWeights(config, 'compiler', step).globalWeight
+  const rung = parts.reduce((sum, { source, value }) => (source === 'compiler' ? sum + value : sum), 0)
+  const others = parts.reduce((sum, { source, value }) => (source === 'compiler' ? sum : sum + value), 0)
+  const rungs = Object.values(config.ladder).map((value) => scale * value)
+  const above = Math.min(...rungs.filter((value) => value > rung).map((value) => value - rung))
+  const below = Math.min(...rungs.filter((value) => value < rung).map((value) => rung - value))
+  // Just less than half, so that two neighbouring rungs never meet.
+  return rung + Math.max(-0.499 * below, Math.min(0.499 * above, others))
+}
+
+/** The outcome on which flatness of a group is tested: no local signal, no style. */
+export function outcomeOf({ sources, stages, requirementScore }: Verdict, config: RewardConfig, step?: number): number {
+  const global = (name: string): number => sources.find(({ source }) => source === name)?.global ?? 0
+  const weight = (name: string): number => sourceWeights(config, name, step).globalWeight
+  switch (config.recipe) {
+    case 'react': {
+      const reached = config.gradedOutcome ? global('compiler') : stages.render ? config.ladder.compiled : config.ladder.parse
+      return weight('compiler') * reached + weight('requirements') * requirementScore
+    }
+    case 'maths':
+      return weight('answer') * global('answer')
+    case 'code':
+      return config.gradedOutcome ? weight('compiler') * global('compiler') + weight('tests') * global('tests') : Number(stages.render)
+    case 'custom':
+      return config.gradedOutcome ? weight('custom') * global('custom') : Number(stages.render)
   }
 }
 
-/** G of eq. 4: the weighted sum of the sources' global parts. Throws a UserError that names a source whose score is not finite. */
-export function combineGlobal(sources: readonly SourceScore[], config: RewardConfig): number {
-  let sum = 0
-  for (const { source, global } of sources) {
-    if (!Number.isFinite(global)) throw notFinite(global, source)
-    sum += sourceWeights(config, source).globalWeight * global
-  }
-  return sum
+/** Puts a completion's verdict together: the global score and the outcome follow from its sources. */
+export function assemble(parts: Omit<ScoredCompletion, 'global' | 'outcome' | 'spans'>, config: RewardConfig): ScoredCompletion {
+  return { global: combineGlobal(parts.sources, config), outcome: outcomeOf(parts, config), spans: parts.sources.flatMap((source) => source.spans), ...parts }
+}
+
+/** A verdict under other weights, or at a step of a schedule. The verdict itself is given back where nothing moves. */
+export function reweigh(scored: ScoredCompletion, config: RewardConfig, step: number): ScoredCompletion {
+  if (!isScheduled(config)) return scored
+  return { ...scored, global: combineGlobal(scored.sources, config, step), outcome: outcomeOf(scored, config, step) }
 }
 
 /**
@@ -50,14 +76,14 @@ export function combineGlobal(sources: readonly SourceScore[], config: RewardCon
  * @param scored its spans are positions in `offsets.text`
  * @throws UserError when the score is not finite, Error when a span is not (the completion must then be dropped, not trained on)
  */
-export function tokenRewards(scored: Pick<ScoredCompletion, 'global' | 'spans'>, offsets: TokenOffsets, config: RewardConfig): TokenRewards {
+export function tokenRewards(scored: Pick<ScoredCompletion, 'global' | 'spans'>, offsets: TokenOffsets, config: RewardConfig, step?: number): TokenRewards {
   if (!Number.isFinite(scored.global)) throw notFinite(scored.global, 'global score')
   const count = offsets.starts.length
   const local = new Float64Array(count)
   const localBySource: Record<string, Float64Array> = {}
   for (const [source, spans] of spansBySource(scored.spans)) {
-    const { localWeight, localBound } = sourceWeights(config, source)
-    const mapped = mapSpansToTokens(spans, offsets, config)
+    const { localWeight, localBound } = sourceWeights(config, source, step)
+    const mapped = spanMapping(config, source) === 'lines' ? mapSpansToTokens(spans, offsets, config) : mapRangesToTokens(spans, offsets, config.divideByFlaggedLines)
     for (let token = 0; token < count; token++) {
       mapped[token] = localWeight * clip(mapped[token]!, localBound)
       local[token] = local[token]! + mapped[token]!

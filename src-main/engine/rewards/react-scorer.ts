@@ -4,8 +4,8 @@
 //                                                                 └─ lint runs while the render process works
 //
 // Every stage sees only what passed the one before; all type checks of a batch share one checker.
-import type { RewardConfig } from '../../contract/reward-config.ts'
-import type { PromptRow, ScoredCompletion } from '../../contract/rewards.ts'
+import type { ReactRewardConfig } from '../../contract/reward-config.ts'
+import type { ScoredCompletion } from '../../contract/rewards.ts'
 import type { RenderedPage } from '../../contract/rendered-document.ts'
 import { audit } from './audit.ts'
 import { bundleProgram } from './bundle.ts'
@@ -15,29 +15,11 @@ import { createProgramLinter, type ProgramLinter } from './lint.ts'
 import { isBlank } from './rendered-text.ts'
 import { createRenderer, type Renderer } from './renderer.ts'
 import { checkRequirements, type RequirementVerdict } from './requirements.ts'
+import type { Announce, RecipeScorer, ScoreItem } from './scorer.ts'
 import { bundleSandboxKit } from './sandbox-bundle.ts'
-import { assemble, compilerSpans, ladderValue, lintScore, lintSpans, type StageReached } from './score-parts.ts'
+import { compilerSpans, ladderValue, lintScore, lintSpans, reactVerdict, type StageReached } from './score-parts.ts'
 import { findTricks } from './tricks.ts'
 import { checkTypes, parseProgram, type ParsedProgram } from './typescript-check.ts'
-
-/** What is scored: a completion's text and the prompt row it answers. */
-export interface ScoreItem {
-  readonly id: string
-  readonly row: PromptRow
-  readonly text: string
-}
-
-/** Told before each piece of work, so that whoever watches can name the completion that never returns. */
-export type Announce = (index: number, stage: ScoringStage) => void
-
-/** `together` (with index -1) is work on the whole batch, which no single completion can be blamed for. */
-export type ScoringStage = 'parse' | 'together' | 'types' | 'render'
-
-export interface ReactScorer {
-  /** Scores a batch in order; `result` is called as soon as a completion is done. */
-  score(items: readonly ScoreItem[], announce: Announce, result: (index: number, scored: ScoredCompletion) => void): Promise<void>
-  dispose(): void
-}
 
 interface Draft {
   readonly item: ScoreItem
@@ -69,7 +51,7 @@ export default function App() {
 `
 
 /** Loads everything a worker needs once: the compiler's libraries, the linter, the sandbox kit and a render process. */
-export async function createReactScorer(config: RewardConfig): Promise<ReactScorer> {
+export async function createReactScorer(config: ReactRewardConfig): Promise<RecipeScorer> {
   const kit = bundleSandboxKit()
   const lint = createProgramLinter()
   const warm = draftOf({ id: 'warm', row: { id: 'warm', prompt: '' }, text: warmProgram }, 0, config)
@@ -135,7 +117,7 @@ function createVerdictMemory(capacity: number): VerdictMemory {
 }
 
 /** Finds, parses and searches a program for tricks. Never throws: what cannot be parsed is a failed draft. */
-function draftOf(item: ScoreItem, index: number, config: RewardConfig): Draft {
+function draftOf(item: ScoreItem, index: number, config: ReactRewardConfig): Draft {
   const started = performance.now()
   const block = extractCode(item.text)
   const draft = (program: ParsedProgram | undefined, found: CodeDiagnostic[], reached: StageReached): Draft => ({ item, block, program, found, reached, script: undefined, page: undefined, failure: undefined, compilerMilliseconds: performance.now() - started })
@@ -155,7 +137,7 @@ function draftOf(item: ScoreItem, index: number, config: RewardConfig): Draft {
 }
 
 /** Type-checks what parsed. A program the compiler itself fails on is checked alone, so that its neighbours are not lost. */
-function checkBatch(drafts: readonly Draft[], config: RewardConfig, announce: (index: number) => void): void {
+function checkBatch(drafts: readonly Draft[], config: ReactRewardConfig, announce: (index: number) => void): void {
   const ready = drafts.flatMap((draft, index) => (draft.reached === 'parse' && draft.program !== undefined ? [{ draft, index, program: draft.program }] : []))
   if (!config.typeCheck) for (const { draft } of ready) draft.reached = 'types'
   if (!config.typeCheck || ready.length === 0) return
@@ -184,11 +166,11 @@ interface Tools {
   readonly announce: Announce
 }
 
-async function finish(draft: Draft, index: number, config: RewardConfig, tools: Tools): Promise<ScoredCompletion> {
+async function finish(draft: Draft, index: number, config: ReactRewardConfig, tools: Tools): Promise<ScoredCompletion> {
   const started = performance.now()
   tools.announce(index, 'render')
   const opening = openPage(draft, tools.renderer)
-  const linted = lintProgram(draft, tools.lint)
+  const linted = config.linter.enabled ? lintProgram(draft, tools.lint) : []
   const lintedAt = performance.now()
   await opening
   const rendered = performance.now()
@@ -202,7 +184,7 @@ async function finish(draft: Draft, index: number, config: RewardConfig, tools: 
     { source: 'lint', global: lintScore(linted, config), spans: lintSpans(linted, block, item.text, config), milliseconds: lintedAt - started },
     { source: 'requirements', global: requirementScore, spans: [], milliseconds: requirementsAt - rendered },
   ]
-  return assemble(draft.reached, requirementScore, sources, checked, config)
+  return reactVerdict(draft.reached, requirementScore, sources, checked, config)
 }
 
 /** Bundles what type-checks, all at once; a draft then holds its script, or the findings that say why not. */

@@ -8,8 +8,8 @@ import { UserError } from '../../contract/errors.ts'
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { ScoredCompletion } from '../../contract/rewards.ts'
 import { builtPath } from '../runtime/paths.ts'
-import type { ScoreItem } from './react-scorer.ts'
-import { failedCompletion } from './score-parts.ts'
+import { failedCompletion } from './failed-completion.ts'
+import type { ScoreItem } from './scorer.ts'
 import type { WorkerAnswer, WorkerRequest } from './worker-protocol.ts'
 
 export interface RewardPool {

@@ -1,7 +1,7 @@
 // From findings to scores: the ladder, the lint score, and spans in the completion's own positions.
-import type { RewardConfig } from '../../contract/reward-config.ts'
+import type { ReactRewardConfig } from '../../contract/reward-config.ts'
 import type { AuditResult, CompileStages, RewardSpan, ScoredCompletion, SourceScore } from '../../contract/rewards.ts'
-import { combineGlobal } from './bus.ts'
+import { assemble } from './bus.ts'
 import type { CodeBlock } from './code-block.ts'
 import type { CodeDiagnostic, Severity } from './diagnostic.ts'
 import { lineOf, lineStarts, widen } from './token-map.ts'
@@ -10,7 +10,7 @@ import { lineOf, lineStarts, widen } from './token-map.ts'
 export type StageReached = 'not-react' | 'nothing' | 'parse' | 'types' | 'bundle' | 'render'
 
 /** Graded outcome: the configured value of the stage a program failed at. */
-export function ladderValue(reached: StageReached, ladder: RewardConfig['ladder']): number {
+export function ladderValue(reached: StageReached, ladder: ReactRewardConfig['ladder']): number {
   switch (reached) {
     case 'not-react':
       return ladder.notReact
@@ -43,7 +43,7 @@ function placed(diagnostics: readonly CodeDiagnostic[], block: CodeBlock, text: 
 }
 
 /** Compiler spans: the configured penalty once a flagged line; further findings on the same line only inform (value 0). */
-export function compilerSpans(diagnostics: readonly CodeDiagnostic[], block: CodeBlock, text: string, config: RewardConfig): RewardSpan[] {
+export function compilerSpans(diagnostics: readonly CodeDiagnostic[], block: CodeBlock, text: string, config: ReactRewardConfig): RewardSpan[] {
   const starts = lineStarts(text)
   const flagged = new Set<number>()
   return placed(diagnostics, block, text, 'compiler', () => config.compilerLine).map((span) => {
@@ -54,42 +54,32 @@ export function compilerSpans(diagnostics: readonly CodeDiagnostic[], block: Cod
   })
 }
 
-function lintPenalty(severity: Severity, config: RewardConfig): number {
+function lintPenalty(severity: Severity, config: ReactRewardConfig): number {
   return config.lint[severity]
 }
 
 /** Lint spans: every finding at its own penalty; penalties on one line add in the token map. */
-export function lintSpans(diagnostics: readonly CodeDiagnostic[], block: CodeBlock, text: string, config: RewardConfig): RewardSpan[] {
+export function lintSpans(diagnostics: readonly CodeDiagnostic[], block: CodeBlock, text: string, config: ReactRewardConfig): RewardSpan[] {
   return placed(diagnostics, block, text, 'lint', (diagnostic) => lintPenalty(diagnostic.severity, config))
 }
 
 /** The lint score: the sum of the penalties, not below the floor. */
-export function lintScore(diagnostics: readonly CodeDiagnostic[], config: RewardConfig): number {
+export function lintScore(diagnostics: readonly CodeDiagnostic[], config: ReactRewardConfig): number {
   const sum = diagnostics.reduce((total, diagnostic) => total + lintPenalty(diagnostic.severity, config), 0)
   return Math.max(config.lint.floor, sum)
 }
 
-/** Puts a completion's verdict together. */
-export function assemble(reached: StageReached, requirementScore: number, sources: readonly SourceScore[], audit: AuditResult, config: RewardConfig): ScoredCompletion {
-  const outcome = config.gradedOutcome ? ladderValue(reached, config.ladder) : reached === 'render' ? config.ladder.compiled : config.ladder.parse
-  return {
-    global: combineGlobal(sources, config),
-    outcome: config.compiler.globalWeight * outcome + config.requirementWeight * requirementScore,
-    spans: sources.flatMap((source) => source.spans),
-    sources,
-    stages: stagesOf(reached),
-    requirementScore,
-    audit,
-  }
+/** The verdict on a React completion. */
+export function reactVerdict(reached: StageReached, requirementScore: number, sources: readonly SourceScore[], audit: AuditResult, config: ReactRewardConfig): ScoredCompletion {
+  return assemble({ sources, stages: stagesOf(reached), requirementScore, audit }, config)
 }
 
-/** The verdict on a completion that could not be judged at all: the lowest outcome, with the reason. */
-export function failedCompletion(reason: string, config: RewardConfig): ScoredCompletion {
+/** The sources of a React completion that could not be judged at all: the lowest outcome, with the reason. */
+export function failedReactSources(reason: string, config: ReactRewardConfig): SourceScore[] {
   const none = { spans: [], milliseconds: 0 }
-  const sources: SourceScore[] = [
+  return [
     { source: 'compiler', global: config.ladder.notReact, ...none, failure: reason },
     { source: 'lint', global: Math.max(config.lint.floor, config.lint.fatal), ...none },
     { source: 'requirements', global: 0, ...none },
   ]
-  return assemble('not-react', 0, sources, { passed: false, failures: ['nothing visible'] }, config)
 }

@@ -2,7 +2,7 @@
 //
 //   S_t = sum over flagged lines l of p_l * phi(d(t, l)),   phi(d) = max(0, 1 - d / (w + 1)),   d in lines
 //
-// A span flags the line it starts on; penalties on one line add. A token that overlaps several lines takes, for every flagged
+// (phi as the linear kernel has it; two others are offered.) A span flags the line it starts on; penalties on one line add. A token that overlaps several lines takes, for every flagged
 // line, the largest phi among them. Text is never tokenised again: the ranges of the sampled ids come from their bytes.
 import type { TokenOffsets } from '../../contract/rewards.ts'
 
@@ -18,11 +18,21 @@ export interface TokenMapOptions {
   readonly windowLines: number
   /** Divide by the number of flagged lines. */
   readonly divideByFlaggedLines: boolean
+  /** How the penalty fades; the paper's is linear. */
+  readonly decayKernel?: 'linear' | 'gaussian' | 'box'
 }
 
 /** The share of a penalty that arrives `distance` lines away; 1 on the line itself, 0 from w + 1 lines on. */
-export function phi(distance: number, windowLines: number): number {
-  return Math.max(0, 1 - distance / (windowLines + 1))
+export function phi(distance: number, windowLines: number, kernel: TokenMapOptions['decayKernel'] = 'linear'): number {
+  if (distance > windowLines) return 0
+  switch (kernel) {
+    case 'linear':
+      return 1 - distance / (windowLines + 1)
+    case 'gaussian':
+      return distance === 0 ? 1 : Math.exp(-2 * (distance / windowLines) ** 2)
+    case 'box':
+      return 1
+  }
 }
 
 /** UTF-16 position of the first unit of every line; \n, \r\n and \r end a line. Always starts with 0. */
@@ -76,9 +86,31 @@ export function mapSpansToTokens(spans: readonly PenaltySpan[], offsets: TokenOf
     let sum = 0
     for (const [line, penalty] of penalties) {
       const distance = line < first ? first - line : line > last ? line - last : 0
-      if (distance <= reach) sum += penalty * phi(distance, reach)
+      if (distance <= reach) sum += penalty * phi(distance, reach, options.decayKernel)
     }
     signal[token] = sum / divisor
+  }
+  return signal
+}
+
+/**
+ * The local signal of a source whose spans are the stretches themselves (steps of a solution): a token gets the sum over the spans it
+ * overlaps, divided by the number of spans when asked for (1/|S| of the AIME recipe; spans of value 0 count). An empty token counts
+ * where it stands.
+ */
+export function mapRangesToTokens(spans: readonly PenaltySpan[], offsets: TokenOffsets, divideBySpans: boolean): Float64Array {
+  const { text, starts, ends } = offsets
+  if (starts.length !== ends.length) throw new Error(`token offsets disagree: ${starts.length} starts, ${ends.length} ends`)
+  const signal = new Float64Array(starts.length)
+  const divisor = divideBySpans ? Math.max(1, spans.length) : 1
+  for (const span of [...spans].sort((a, b) => a.start - b.start || a.end - b.end || a.value - b.value)) {
+    if (!Number.isFinite(span.value)) throw new Error(`a reward span at ${span.start} has the value ${span.value}`)
+    const { start, end } = widen(span, text.length)
+    for (let token = 0; token < starts.length; token++) {
+      const from = starts[token]!
+      const to = Math.max(from + 1, ends[token]!)
+      if (from < end && to > start) signal[token] = signal[token]! + span.value / divisor
+    }
   }
   return signal
 }

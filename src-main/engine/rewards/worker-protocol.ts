@@ -1,7 +1,7 @@
 // The messages between the pool and a reward worker.
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { ScoredCompletion } from '../../contract/rewards.ts'
-import type { ScoreItem, ScoringStage } from './react-scorer.ts'
+import type { ScoreItem, ScoringStage } from './scorer.ts'
 
 export type WorkerRequest =
   /** First message; answered by `ready` or `fatal`. */

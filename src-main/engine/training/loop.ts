@@ -9,7 +9,7 @@ import type { PolicyWeights } from '../models/policy-weights.ts'
 import { groupAdvantages, lossLengths, type GroupAdvantages } from '../policy/group-advantages.ts'
 import { correctionOf, importanceWeights } from '../policy/importance.ts'
 import { addLossSums, aggregationWeights, emptyLossSums, lossMetrics, policyLoss, type LossSums } from '../policy/losses.ts'
-import { tokenRewards } from '../rewards/bus.ts'
+import { reweigh, tokenRewards } from '../rewards/bus.ts'
 import { createStream } from '../runtime/random.ts'
 import { compiles } from './evaluation.ts'
 import type { Optimizer } from './optimizer.ts'
@@ -66,7 +66,7 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
   const sampledFrom = machinery.policy.hash()
 
   let scoreWait = 0
-  const groups = await sampleGroups(source, prompts, {
+  const sampledGroups = await sampleGroups(source, prompts, {
     rolloutsPerPrompt: config.rollout.groupSize,
     streamKey: (prompt, rollout) => ['sample', step, prompt, rollout],
     law: config.rollout,
@@ -74,8 +74,9 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
     onScoreWait: (seconds) => (scoreWait = seconds),
   })
   const sampled = performance.now()
+  const groups = sampledGroups.map((group) => group.map((rollout) => ({ ...rollout, scored: reweigh(rollout.scored, config.reward, step) })))
 
-  const { taught, stats } = assignAdvantages(config, groups)
+  const { taught, stats } = assignAdvantages(config, groups, step)
   if ((await machinery.policy.residentHash()) !== sampledFrom) throw new Error(`step ${step}: the sampler's policy is not the trainer's; the device holds other weights than the optimizer`)
   const update = await updatePolicy(machinery, taught, step)
   const finished = performance.now()
@@ -94,8 +95,8 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
 }
 
 /** Rewards to token rewards to advantages (spec order: finite check, masks, flat groups, mu and sigma, A, clip A). */
-function assignAdvantages(config: RunConfig, groups: readonly (readonly ScoredRollout[])[]): { taught: TaughtRollout[]; stats: GroupAdvantages['stats'] } {
-  const rewards = groups.map((group) => group.map(({ scored, offsets }) => tokenRewards(scored, offsets, config.reward).rewards))
+function assignAdvantages(config: RunConfig, groups: readonly (readonly ScoredRollout[])[], step: number): { taught: TaughtRollout[]; stats: GroupAdvantages['stats'] } {
+  const rewards = groups.map((group) => group.map(({ scored, offsets }) => tokenRewards(scored, offsets, config.reward, step).rewards))
   const result = groupAdvantages(
     config.estimator,
     groups.map((group, g) => ({

@@ -13,6 +13,7 @@ const requirementSchema = z.discriminatedUnion('kind', [
 ])
 
 const text = z.string('must be a text')
+const testCaseSchema = z.strictObject({ input: z.array(z.unknown(), 'must be the list of arguments'), expected: z.json() })
 
 /** A row of a prompt file. Fields of other programs are left alone; `id` may be missing. */
 export const promptRowSchema = z.object({
@@ -20,6 +21,11 @@ export const promptRowSchema = z.object({
   prompt: text.refine((value) => value.trim() !== '', 'the prompt is empty'),
   system: text.exactOptional(),
   requirements: z.array(requirementSchema).exactOptional(),
+  answer: text.exactOptional(),
+  entry: text.regex(/^[A-Za-z_$][\w$]*$/, 'must be the name of a function').exactOptional(),
+  tests: z.array(testCaseSchema).min(1, 'must hold at least one case').exactOptional(),
+  hiddenTests: z.array(testCaseSchema).exactOptional(),
+  data: z.record(z.string(), z.unknown()).exactOptional(),
   reference: text.exactOptional(),
   split: z.enum(['train', 'heldout'], 'must be "train" or "heldout"').exactOptional(),
 })
