@@ -149,7 +149,7 @@ async function demoToEnd(config: RunConfig, options: TrainOptions): Promise<Comm
   const { state } = await watchRun({ start: { config }, runDirectory: directory })
   const result = await runResult(directory, state)
   if (state === 'stopped') return { ...result, text: `${result.text}\n\nsatchel resume ${directory} continues it.` }
-  const adapter = config.adapter.kind === 'lora' ? await exportRun(directory, 'peft', join(directory, 'export', 'adapter'), {}) : undefined
+  const adapter = config.adapter.kind === 'lora' ? await exportRun(directory, { format: 'adapter' }) : undefined
   const { values } = await readEvaluations(directory)
   const lines = [
     '', ...(values.length === 0 ? [] : [sampleText(values), '', stageTable(values), '']),

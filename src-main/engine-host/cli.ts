@@ -3,6 +3,8 @@
 import { Command, CommanderError } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import { satchelVersion } from '../engine/training/run-folder.ts'
+import { addAdvantageCommand } from './cli-advantages.ts'
+import { addExportCommand } from './cli-export.ts'
 import { addInferenceCommands } from './cli-inference.ts'
 import { addModelCommands } from './cli-models.ts'
 import { printFailure, printResult } from './cli-output.ts'
@@ -29,7 +31,9 @@ function createProgram(asJson: (json: boolean) => void): Command {
   addTrainingCommands(program, answer)
   addInferenceCommands(program, answer)
   addScoreCommands(program, answer)
+  addAdvantageCommand(program, answer)
   addModelCommands(program, answer)
+  addExportCommand(program, answer)
   answer(program.command('doctor').description('what devices, libraries and limits this machine has, each tried'), doctor)
   answer(program.command('probe', { hidden: true }).argument('<device>'), probe)
   return program

@@ -1,49 +1,86 @@
-// Exports of a run: its newest checkpoint as files others load, compared with the run's own policy.
+// Exports of a run: its newest checkpoint as files others load, compared with the run's own policy, and noted in the run's folder.
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { exportPeft, exportSafetensors } from '../engine/models/export.ts'
-import type { ExportFormat, ExportReport, ExportSource } from '../engine/models/export.ts'
-import type { StoredType } from '../engine/models/config.ts'
-import { readPromptFile } from '../engine/training/prompts.ts'
+import { appendFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { UserError } from '../contract/errors.ts'
+import type { RunConfig } from '../contract/run-config.ts'
+import { asStorageError } from '../engine/models/atomic-file.ts'
+import { exportPolicy } from '../engine/models/export.ts'
+import type { ExportReport, ExportRequest } from '../engine/models/export.ts'
+import type { FixedTexts } from '../engine/models/export-comparison.ts'
+import { EXPORT_FOLDER } from '../engine/models/export-target.ts'
+import { longestSequence, readPromptFile } from '../engine/training/prompts.ts'
 import { readRollouts, readRunDescription } from '../engine/training/run-folder-reading.ts'
+import type { RunDescription } from '../engine/training/run-folder-reading.ts'
 import type { ModelSession } from '../engine/training/session.ts'
 import { openModel } from './open-model.ts'
 
-export interface ExportOptions {
+export interface ExportOptions extends Omit<ExportRequest, 'folder'> {
+  /** `export/<format>` in the run folder where left out. */
+  readonly folder?: string
+  /** Folder of the base model, where it has moved. */
   readonly base?: string
-  readonly storedType?: StoredType
 }
 
-/** Prompts the comparison runs: enough tokens to see a wrong layer, few enough to take seconds. */
+/** Prompts the comparison runs, and tokens it continues them by: enough to see a wrong layer, few enough to take seconds. */
 const comparedPrompts = 8
+const comparedTokens = 16
 
 /**
  * Exports a run.
- * @throws UserError when the run cannot be opened, the folder is taken, or the written files are not the same policy
+ * @throws UserError when the run cannot be opened, the folder cannot be taken, or the written files are not the same policy
  */
-export async function exportRun(directory: string, format: ExportFormat, folder: string, options: ExportOptions): Promise<ExportReport> {
+export async function exportRun(directory: string, options: ExportOptions): Promise<ExportReport> {
+  const description = await readRunDescription(directory)
   const { session, step } = await openModel(directory, { device: 'cpu', ...(options.base === undefined ? {} : { base: options.base }) })
   try {
-    const source: ExportSource = {
+    refuseOtherBase(session, description)
+    const { format, folder = join(directory, EXPORT_FOLDER, format) } = options
+    const source = {
       device: session.device,
       policy: session.policy,
       base: session.config.model,
-      sequences: await comparedSequences(directory, session),
+      run: directory,
+      texts: await fixedTexts(directory, description.config, session),
       origin: { run: resolve(directory), step: step ?? 0, baseHash: session.modelHash },
     }
-    return format === 'peft' ? await exportPeft(source, folder) : await exportSafetensors(source, folder, options.storedType)
+    const report = await exportPolicy(source, { ...options, folder })
+    await noteExport(directory, report, step ?? 0)
+    return report
   } finally {
     await session.close()
   }
 }
 
+/** Adapters and weights of a run mean nothing over another base. */
+function refuseOtherBase({ config, modelHash }: ModelSession, { hashes }: RunDescription): void {
+  if (modelHash === hashes.model) return
+  throw new UserError({
+    code: 'bad-input',
+    what: 'the base model is not the one this run was trained from',
+    place: { file: config.model },
+    expected: `weights with hash ${hashes.model.slice(0, 12)}..., these have ${modelHash.slice(0, 12)}...`,
+    remedy: 'Put the right files back, or name the folder that holds them with --base.',
+  })
+}
+
 /** The first prompts with their references; where the prompt file has gone, the newest rollouts. */
-async function comparedSequences(directory: string, { encodePrompt, tokenizer, contextTokens }: ModelSession): Promise<number[][]> {
-  const { config } = await readRunDescription(directory)
-  if (existsSync(config.data.prompts)) {
-    const rows = (await readPromptFile(config.data.prompts)).slice(0, comparedPrompts)
-    return rows.map((row) => [...encodePrompt(row), ...tokenizer.encode(row.reference ?? '')].slice(0, contextTokens))
+async function fixedTexts(directory: string, config: RunConfig, { encodePrompt, tokenizer, contextTokens }: ModelSession): Promise<FixedTexts> {
+  const rows = existsSync(config.data.prompts)
+    ? (await readPromptFile(config.data.prompts)).map((row) => ({ prompt: encodePrompt(row), answer: tokenizer.encode(row.reference ?? '') }))
+    : (await readRollouts(directory)).values.map(({ prompt, promptId, ids }) => ({ prompt: encodePrompt({ id: promptId, prompt }), answer: ids }))
+  const longest = Math.min(contextTokens, longestSequence(rows.map(({ prompt }) => prompt), config.rollout.maxNewTokens))
+  const compared = rows.slice(0, comparedPrompts)
+  const newTokens = Math.min(comparedTokens, config.rollout.maxNewTokens)
+  return { sequences: compared.map(({ prompt, answer }) => [...prompt, ...answer].slice(0, longest)), prompts: compared.map(({ prompt }) => prompt), newTokens, longest }
+}
+
+/** A row in the run's exports.jsonl: what was written where, and how well it agrees. */
+async function noteExport(directory: string, { format, folder, storedType, comparison }: ExportReport, step: number): Promise<void> {
+  const file = join(directory, 'exports.jsonl')
+  try {
+    await appendFile(file, `${JSON.stringify({ time: new Date().toISOString(), step, format, folder, storedType, comparison })}\n`)
+  } catch (error) {
+    throw asStorageError(error, file)
   }
-  const { values } = await readRollouts(directory)
-  return values.slice(0, comparedPrompts).map(({ prompt, promptId, ids }) => [...encodePrompt({ id: promptId, prompt }), ...ids].slice(0, contextTokens))
 }

@@ -1,175 +1,201 @@
-// A trained policy as files others can load, and the proof that they hold the same policy: fixed sequences are run through the model
-// that was written and compared with the policy it was written from.
+// A trained policy as files others can load, and the proof that they hold the same policy: the files are opened as a stranger would open
+// them, asked the same fixed texts as the policy, and compared with what it answered.
 import { existsSync } from 'node:fs'
-import { readdir, rmdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import type { Device } from '../runtime/ort.ts'
 import { adapterOf } from '../training/checkpoint.ts'
-import { sequenceLogprobs } from '../training/sequence-logprobs.ts'
 import { adapterScale, mergeAdapter, readAdapter, writeAdapter } from './adapter.ts'
-import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
+import { writeFileAtomically, writeFully } from './atomic-file.ts'
 import type { DecoderConfig, StoredType } from './config.ts'
-import { openModelFolder, writeModelFolder } from './model-folder.ts'
+import { askPolicy, compareAnswers } from './export-comparison.ts'
+import type { Answers, ExportComparison, FixedTexts } from './export-comparison.ts'
+import { writeMergedModel } from './export-merged.ts'
+import { checkTarget, fillFolder } from './export-target.ts'
+import { openModelFolder } from './model-folder.ts'
 import type { ModelFolder } from './model-folder.ts'
 import { createPolicyWeights, HEAD } from './policy-weights.ts'
 import type { PolicyWeights } from './policy-weights.ts'
 
-export type ExportFormat = 'peft' | 'safetensors'
+/** adapter: PEFT's LoRA files. merged: the whole model in its base's layout. */
+export type ExportFormat = 'adapter' | 'merged'
 
 export interface ExportSource {
   readonly device: Device
   readonly policy: PolicyWeights
-  /** Folder of the base model. */
+  /** Folder of the base model, and the run's folder where it has one: nothing is written into them. */
   readonly base: string
-  /** Token ids that are run through both; a few hundred tokens are enough. */
-  readonly sequences: readonly (readonly number[])[]
+  readonly run?: string
+  readonly texts: FixedTexts
   /** Kept in export.json: which run, which step. */
   readonly origin: Readonly<Record<string, string | number>>
 }
 
-/** How the written model compares with the policy it came from, over all predicted tokens. */
-export interface ExportComparison {
-  readonly sequences: number
-  readonly tokens: number
-  /** Largest and mean absolute difference of log-probabilities, in nats. */
-  readonly largestDifference: number
-  readonly meanDifference: number
+export interface ExportRequest {
+  readonly format: ExportFormat
+  /** A new or empty folder. */
+  readonly folder: string
+  /** How weights are stored; as in the base where left out. An adapter is float32. */
+  readonly storedType?: StoredType
+  /** Ends the export between two tensors; what was written is removed. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (phase: ExportPhase, done: number, total: number) => void
 }
+
+/** ask: the policy answers the fixed texts. write: tensors. check: the written files answer them. */
+export type ExportPhase = 'ask' | 'write' | 'check'
 
 export interface ExportReport {
   readonly format: ExportFormat
   readonly folder: string
   readonly storedType: StoredType
   readonly comparison: ExportComparison
+  /** Sentences for whoever uses the files. */
+  readonly notes: readonly string[]
 }
 
-/** float32 files must give the policy itself; half precision rounds every weight, which is measured and told. */
-const exactTolerance = 1e-3
+/**
+ * Mean absolute difference of log-probabilities, in nats, that rounding explains. float32 files hold the policy itself, to the last bits
+ * of sums; ten times as much means that the files are not the policy.
+ */
+export const expectedDifference: Readonly<Record<StoredType, number>> = { float32: 1e-4, float16: 5e-3, bfloat16: 4e-2 }
+
+/** A written model, opened: how it answers. */
+interface Written {
+  readonly storedType: StoredType
+  readonly notes: readonly string[]
+  readonly ask: (folder: string) => Promise<Answers>
+}
 
 /**
- * Writes the policy as a PEFT adapter (LoRA runs only).
- * @throws UserError `usage` for a policy trained in full, `bad-input` when `folder` holds files, `storage`, or `engine` when the comparison fails
+ * Writes a policy and compares the written files with it. The folder is either absent or whole and compared.
+ * @throws UserError `usage` for an adapter of a policy trained in full, `bad-input` for a folder that cannot be taken, `storage`, `stopped`,
+ * or `engine` when the files are not the policy
  */
-export async function exportPeft(source: ExportSource, folder: string): Promise<ExportReport> {
-  const { policy } = source
-  if (policy.adapter.kind !== 'lora') {
-    throw new UserError({ code: 'usage', what: 'this run trained all weights, so there is no adapter to export', remedy: 'Use --format safetensors.' })
+export async function exportPolicy(source: ExportSource, request: ExportRequest): Promise<ExportReport> {
+  const { format, folder } = request
+  if (format === 'adapter' && source.policy.adapter.kind !== 'lora') {
+    throw new UserError({ code: 'usage', what: 'this run trained all weights, so there is no adapter to export', remedy: 'Use --format merged.' })
   }
-  const target = resolve(folder)
-  await refuseOccupied(target)
+  await checkTarget(folder, source)
   const base = await openModelFolder(source.base)
-  const temporary = temporaryNeighbour(target)
   try {
-    const baseHash = await base.hash()
-    await writeAdapter(temporary, adapterOf(policy, resolve(source.base)), base.config, { baseHash })
-    const written = await readAdapter(temporary, base.config, baseHash)
+    return await fillFolder(folder, async (temporary) => {
+      const own = await askPolicy(source.device, source.policy, source.texts, progressOf(request, 'ask'))
+      checkSignal(request)
+      const written = format === 'adapter' ? await writePeft(temporary, source, base) : await writeMerged(temporary, source, base, request)
+      checkSignal(request)
+      const comparison = compareAnswers(source.texts, own, await written.ask(temporary))
+      checkSignal(request)
+      const report: ExportReport = { format, folder: resolve(folder), storedType: written.storedType, comparison, notes: [...written.notes, ...regimeNotes(source)] }
+      refuseStranger(report)
+      await writeReport(temporary, report, source)
+      return report
+    })
+  } finally {
+    await base.close()
+  }
+}
+
+/** Calls `onProgress` for a phase, and ends the export where that was asked for. */
+function progressOf(request: ExportRequest, phase: ExportPhase): (done: number, total: number) => void {
+  return (done, total) => {
+    checkSignal(request)
+    request.onProgress?.(phase, done, total)
+  }
+}
+
+function checkSignal({ signal, folder }: ExportRequest): void {
+  if (signal?.aborted === true) throw new UserError({ code: 'stopped', what: 'the export was stopped; what had been written is removed', place: { file: folder } })
+}
+
+async function writePeft(folder: string, source: ExportSource, base: ModelFolder): Promise<Written> {
+  const { policy } = source
+  const baseHash = await base.hash()
+  await writeAdapter(folder, adapterOf(policy, resolve(source.base)), base.config, { baseHash })
+  const ask = async (): Promise<Answers> => {
+    const adapter = await readAdapter(folder, base.config, baseHash)
     const copy = await createPolicyWeights(source.device, base.config, (name) => base.readTensor(name), policy.adapter, 0)
     for (const { name, data } of copy.trainable) {
-      const layer = written.layers.get(name.replace(/\.lora_[AB]\.weight$/, ''))
+      const layer = adapter.layers.get(name.replace(/\.lora_[AB]\.weight$/, ''))
       if (layer !== undefined) data.set(name.endsWith('.lora_A.weight') ? layer.a : layer.b)
     }
     await copy.refresh()
-    const comparison = await compare(source, copy)
-    const report: ExportReport = { format: 'peft', folder: target, storedType: 'float32', comparison }
-    await writeReport(temporary, report, source)
-    await syncFolder(temporary)
-    await renamePatiently(temporary, target)
-    return report
-  } catch (error) {
-    await removeQuietly(temporary)
-    throw asStorageError(error, folder)
-  } finally {
-    await base.close()
+    return askPolicy(source.device, copy, source.texts)
   }
+  return { storedType: 'float32', notes: [], ask }
 }
 
-/**
- * Writes the whole model, adapters folded in, in the base's layout and type, with its tokenizer.
- * @param storedType the base's type where left out
- * @throws UserError `bad-input` when `folder` holds files, `storage`, or `engine` when the comparison fails
- */
-export async function exportSafetensors(source: ExportSource, folder: string, storedType?: StoredType): Promise<ExportReport> {
-  const target = resolve(folder)
-  const base = await openModelFolder(source.base)
-  try {
-    const type = storedType ?? base.config.torchDtype
-    await writeModelFolder(target, { config: mergedConfig(source.policy, base.config), tensors: mergedTensors(source.policy, base), storedType: type, rawConfig: base.rawConfig, rawGeneration: base.rawGeneration, tokenizerFrom: source.base })
+async function writeMerged(folder: string, source: ExportSource, base: ModelFolder, request: ExportRequest): Promise<Written> {
+  const notes = await writeMergedModel(folder, { base, ...mergedTensors(source.policy, base, progressOf(request, 'write')), ...(request.storedType === undefined ? {} : { storedType: request.storedType }) })
+  const ask = async (): Promise<Answers> => {
+    const written = await openModelFolder(folder)
     try {
-      const comparison = await compareWithFolder(source, target)
-      const report: ExportReport = { format: 'safetensors', folder: target, storedType: type, comparison }
-      await writeReport(target, report, source)
-      return report
-    } catch (error) {
-      // A model that is not the policy must not lie around looking like one.
-      await removeQuietly(target)
-      throw error
+      const policy = await createPolicyWeights(source.device, written.config, (name) => written.readTensor(name), { kind: 'full' }, 0)
+      return await askPolicy(source.device, policy, source.texts, progressOf(request, 'check'))
+    } finally {
+      await written.close()
     }
-  } finally {
-    await base.close()
   }
+  return { storedType: request.storedType ?? base.config.torchDtype, notes, ask }
 }
 
-/** An adapted head is no longer the embedding: the merged model keeps both. */
-function mergedConfig(policy: PolicyWeights, config: DecoderConfig): DecoderConfig {
-  const adaptedHead = policy.adapter.kind === 'lora' && policy.adapter.targets.includes(HEAD)
-  return adaptedHead ? { ...config, tieWordEmbeddings: false } : config
-}
-
-function mergedTensors(policy: PolicyWeights, base: ModelFolder): (name: string) => Promise<Float32Array> {
-  if (policy.adapter.kind === 'lora') {
-    const adapter = adapterOf(policy, null)
-    if (adapterScale(adapter.config) !== policy.adapter.alpha / policy.adapter.rank) throw new Error('the adapter is scaled in another way than the policy')
-    // A tied head is stored as the embedding.
-    return mergeAdapter((name) => base.readTensor(name === `${HEAD}.weight` && !base.has(name) ? 'model.embed_tokens.weight' : name), adapter)
-  }
-  return async (name) => {
-    const parameter = policy.parameters.get(name)
-    if (parameter === undefined) throw new Error(`the policy has no tensor ${name}`)
-    return parameter.data
-  }
-}
-
-async function compareWithFolder(source: ExportSource, folder: string): Promise<ExportComparison> {
-  const written = await openModelFolder(folder)
-  try {
-    return await compare(source, await createPolicyWeights(source.device, written.config, (name) => written.readTensor(name), { kind: 'full' }, 0))
-  } finally {
-    await written.close()
-  }
-}
-
-async function compare({ device, policy, sequences }: ExportSource, written: PolicyWeights): Promise<ExportComparison> {
-  const own = (await sequenceLogprobs(device, policy, sequences)).flat()
-  const theirs = (await sequenceLogprobs(device, written, sequences)).flat()
-  const differences = own.flatMap((value, index) => (value === null ? [] : [Math.abs(value - (theirs[index] as number))]))
+/** The policy's tensors by the base's names, adapters folded in, and the configuration they need. */
+export function mergedTensors(policy: PolicyWeights, base: ModelFolder, onTensor: (done: number, total: number) => void): { readonly config: DecoderConfig; readonly readTensor: (name: string) => Promise<Float32Array> } {
+  const { adapter } = policy
+  // An adapted head is no longer the embedding: the merged model keeps both.
+  const config = adapter.kind === 'lora' && adapter.targets.includes(HEAD) ? { ...base.config, tieWordEmbeddings: false } : base.config
+  const read = adapter.kind === 'lora' ? adaptedTensors(policy, base) : (name: string) => Promise.resolve(parameterOf(policy, name))
+  let done = 0
   return {
-    sequences: sequences.length,
-    tokens: differences.length,
-    largestDifference: differences.reduce((most, value) => Math.max(most, value), 0),
-    meanDifference: differences.reduce((sum, value) => sum + value, 0) / Math.max(1, differences.length),
+    config,
+    readTensor: async (name) => {
+      onTensor(done, base.names.length)
+      const tensor = await read(name)
+      done += 1
+      onTensor(done, Math.max(done, base.names.length))
+      return tensor
+    },
   }
 }
 
-function wrong(folder: string, { largestDifference }: ExportComparison): UserError {
-  return new UserError({
+function adaptedTensors(policy: PolicyWeights, base: ModelFolder): (name: string) => Promise<Float32Array> {
+  const adapter = adapterOf(policy, null)
+  if (policy.adapter.kind !== 'lora' || adapterScale(adapter.config) !== policy.adapter.alpha / policy.adapter.rank) throw new Error('the adapter is scaled in another way than the policy')
+  // A tied head is stored as the embedding.
+  return mergeAdapter((name) => base.readTensor(name === `${HEAD}.weight` && !base.has(name) ? 'model.embed_tokens.weight' : name), adapter)
+}
+
+function parameterOf(policy: PolicyWeights, name: string): Float32Array {
+  const parameter = policy.parameters.get(name)
+  if (parameter === undefined) throw new Error(`the policy has no tensor ${name}`)
+  return parameter.data
+}
+
+/** Files that are not the policy must not lie around looking like it. */
+function refuseStranger({ folder, storedType, comparison: { largestDifference, meanDifference } }: ExportReport): void {
+  const limit = 10 * expectedDifference[storedType]
+  if (Number.isFinite(largestDifference) && meanDifference <= limit) return
+  throw new UserError({
     code: 'engine',
-    what: `the written model is not the policy: log-probabilities differ by up to ${largestDifference.toExponential(2)}`,
+    what: `the written model is not the policy: log-probabilities differ by ${meanDifference.toExponential(2)} on average and by up to ${largestDifference.toExponential(2)}`,
     place: { file: folder },
-    expected: `at most ${exactTolerance}`,
+    expected: `about ${expectedDifference[storedType]} on average for ${storedType}, at most ${limit}`,
     remedy: 'The files were removed. Export again, to another disk if it happens twice.',
   })
 }
 
-async function writeReport(folder: string, { format, storedType, comparison }: ExportReport, { origin }: ExportSource): Promise<void> {
-  if (!Number.isFinite(comparison.largestDifference) || (storedType === 'float32' && comparison.largestDifference > exactTolerance)) throw wrong(folder, comparison)
-  const text = `${JSON.stringify({ format, storedType, origin, comparison }, null, 2)}\n`
-  await writeFileAtomically(join(folder, 'export.json'), async (handle) => writeFully(handle, Buffer.from(text, 'utf8')))
+/** Other programs choose LongRoPE's factors by the length of each text, a run by its longest one. */
+function regimeNotes({ policy: { config }, texts }: ExportSource): string[] {
+  if (config.ropeScaling === null || texts.longest <= config.ropeScaling.originalPositions) return []
+  const { originalPositions } = config.ropeScaling
+  return [`the run's texts reach ${texts.longest} tokens, so it was trained with the long rotary factors throughout; programs that choose them by length use the short ones up to ${originalPositions} tokens and answer differently there`]
 }
 
-async function refuseOccupied(folder: string): Promise<void> {
-  if (!existsSync(folder)) return
-  if ((await readdir(folder)).length > 0) throw new UserError({ code: 'bad-input', what: 'the folder already holds files', place: { file: folder }, expected: 'a new or empty folder', remedy: 'Choose another folder.' })
-  // A rename onto an empty folder fails on some systems.
-  await rmdir(folder)
+async function writeReport(folder: string, { format, storedType, comparison, notes }: ExportReport, { origin }: ExportSource): Promise<void> {
+  const file = join(folder, 'export.json')
+  if (existsSync(file)) throw new Error(`${file} is there already`)
+  const text = `${JSON.stringify({ format, storedType, origin, comparison, expectedMeanDifference: expectedDifference[storedType], notes }, null, 2)}\n`
+  await writeFileAtomically(file, async (handle) => writeFully(handle, Buffer.from(text, 'utf8')))
 }

@@ -1,95 +1,159 @@
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AdapterConfig } from '../../../src-main/contract/run-config.ts'
-import { exportPeft, exportSafetensors } from '../../../src-main/engine/models/export.ts'
+import { exportPolicy } from '../../../src-main/engine/models/export.ts'
 import type { ExportSource } from '../../../src-main/engine/models/export.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
-import { createPolicyWeights } from '../../../src-main/engine/models/policy-weights.ts'
-import { createStream } from '../../../src-main/engine/runtime/random.ts'
-import { cpu } from '../../support/evaluate.ts'
-import { useTemporaryFolder } from '../../support/run-folder.ts'
+import { openWeightFiles } from '../../../src-main/engine/models/weights.ts'
 import { parityFolder } from '../../support/parity.ts'
-import { writeTinyModel } from '../../support/tiny-model.ts'
+import { movedPolicy } from '../../support/moved-policy.ts'
+import { useTemporaryFolder } from '../../support/run-folder.ts'
 
 const temporaryFolder = useTemporaryFolder()
 const lora: AdapterConfig = { kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['q_proj', 'o_proj', 'down_proj'] }
+const everywhere: AdapterConfig = { ...lora, targets: ['all-linear'] }
 
-/** A policy that has moved away from its base, and a folder to export into. */
-async function moved(adapter: AdapterConfig, fixture?: string): Promise<{ source: ExportSource; out: string }> {
+async function moved(adapter: AdapterConfig, fixture?: string): Promise<{ source: ExportSource; folder: string }> {
   const folder = await temporaryFolder()
-  const from = fixture === undefined ? join(folder, 'base') : parityFolder(fixture)
-  if (fixture === undefined) await writeTinyModel(from)
-  const base = await openModelFolder(from)
-  const policy = await createPolicyWeights(await cpu(), base.config, (name) => base.readTensor(name), adapter, 1)
-  await base.close()
-  policy.trainable.forEach(({ data }, index) => {
-    const stream = createStream(2, 'moved', index)
-    for (let i = 0; i < data.length; i++) data[i] = (data[i] as number) + 0.05 * stream.normal()
-  })
-  await policy.refresh()
-  const stream = createStream(3, 'sequences')
-  const sequences = Array.from({ length: 3 }, (_, row) => Array.from({ length: 12 + row }, () => stream.integer(policy.config.vocabularySize)))
-  return { source: { device: await cpu(), policy, base: from, sequences, origin: { step: 7 } }, out: join(folder, 'out') }
+  return { source: await movedPolicy(folder, adapter, fixture), folder: join(folder, 'out') }
 }
+
+const textOf = (...parts: string[]): Promise<string> => readFile(join(...parts), 'utf8')
 
 describe('an exported adapter', () => {
   it('is the policy it was written from, and says so in export.json', async () => {
-    const { source, out } = await moved(lora)
-    const report = await exportPeft(source, out)
-    expect(report.comparison).toMatchObject({ sequences: 3, tokens: 11 + 12 + 13 })
+    const { source, folder } = await moved(lora)
+    const report = await exportPolicy(source, { format: 'adapter', folder })
+    expect(report.comparison).toMatchObject({ sequences: 3, tokens: 11 + 12 + 13, greedy: { prompts: 3, tokens: 5, equal: 3 } })
     expect(report.comparison.largestDifference).toBeLessThan(1e-6)
-    const written = JSON.parse(await readFile(join(out, 'export.json'), 'utf8')) as object
-    expect(written).toEqual({ format: 'peft', storedType: 'float32', origin: { step: 7 }, comparison: report.comparison })
-    expect(JSON.parse(await readFile(join(out, 'adapter_config.json'), 'utf8'))).toMatchObject({ r: 3, lora_alpha: 5, target_modules: ['down_proj', 'o_proj', 'q_proj'] })
+    expect(JSON.parse(await textOf(folder, 'export.json'))).toEqual({ format: 'adapter', storedType: 'float32', origin: { step: 7 }, comparison: report.comparison, expectedMeanDifference: 1e-4, notes: [] })
+    expect(JSON.parse(await textOf(folder, 'adapter_config.json'))).toMatchObject({ r: 3, lora_alpha: 5, target_modules: ['down_proj', 'o_proj', 'q_proj'] })
   })
 
   it('does not exist for a policy trained in full', async () => {
-    const { source, out } = await moved({ kind: 'full' })
-    await expect(exportPeft(source, out)).rejects.toThrow('no adapter to export')
+    const { source, folder } = await moved({ kind: 'full' })
+    await expect(exportPolicy(source, { format: 'adapter', folder })).rejects.toThrow('no adapter to export')
   })
 })
 
 describe('an exported model', () => {
   it.each<[string, AdapterConfig]>([['lora', lora], ['lora with an adapted (tied) head', { ...lora, targets: ['q_proj', 'lm_head'] }], ['full', { kind: 'full' }]])('of a %s policy is the policy in float32, and close to it in half precision', async (_, adapter) => {
-    const { source, out } = await moved(adapter)
-    const exact = await exportSafetensors(source, out)
+    const { source, folder } = await moved(adapter)
+    const exact = await exportPolicy(source, { format: 'merged', folder })
     expect(exact.storedType).toBe('float32')
     expect(exact.comparison.largestDifference).toBeLessThan(1e-4)
-    const half = await exportSafetensors(source, `${out}-half`, 'bfloat16')
+    expect(exact.comparison.greedy.equal).toBe(3)
+    const half = await exportPolicy(source, { format: 'merged', folder: `${folder}-half`, storedType: 'bfloat16' })
     // bfloat16 keeps 8 bits: weights move by up to 2^-9 of themselves, log-probabilities by far less than one.
     expect(half.comparison.largestDifference).toBeGreaterThan(exact.comparison.largestDifference)
     expect(half.comparison.largestDifference).toBeLessThan(0.2)
-    expect((await readdir(out)).toSorted()).toEqual(['config.json', 'export.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'])
+    expect((await readdir(folder)).toSorted()).toEqual(['config.json', 'export.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'])
   })
 
-  it.each(['smollm3', 'phi3-short', 'phi3-long'])('of the %s family keeps its layout and settings, adapters folded in', async (fixture) => {
-    const { source, out } = await moved({ kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['all-linear'] }, fixture)
-    const { comparison } = await exportSafetensors(source, out, 'float32')
-    expect(comparison.largestDifference).toBeLessThan(1e-4)
-    const [base, written] = [await openModelFolder(parityFolder(fixture)), await openModelFolder(out)]
-    expect(written.config).toEqual({ ...base.config, torchDtype: 'float32' })
-    expect([...written.names].toSorted()).toEqual([...base.names].toSorted())
+  it.each(['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied', 'smollm3', 'phi3-short', 'phi3-long'])('of %s has its files: the same shards, tensors, types and config.json', async (fixture) => {
+    const { source, folder } = await moved(everywhere, fixture)
+    const { comparison, storedType } = await exportPolicy(source, { format: 'merged', folder })
+    expect(comparison.meanDifference).toBeLessThan({ float32: 1e-5, float16: 5e-3, bfloat16: 4e-2 }[storedType])
+    const [base, written] = [await openWeightFiles(parityFolder(fixture)), await openWeightFiles(folder)]
+    const facts = (weights: typeof base) => Object.fromEntries(weights.names.map((name) => [name, [weights.tensor(name)?.dtype, weights.tensor(name)?.shape, weights.fileOf(name)?.replace(/.*[/\\]/, '')]]))
+    expect(facts(written)).toEqual(facts(base))
     await Promise.all([base.close(), written.close()])
-    expect((await exportPeft(source, `${out}-adapter`)).comparison.largestDifference).toBeLessThan(1e-6)
+    expect(await textOf(folder, 'config.json')).toBe(await textOf(parityFolder(fixture), 'config.json'))
+    const index = 'model.safetensors.index.json'
+    if ((await readdir(folder)).includes(index)) expect(JSON.parse(await textOf(folder, index))).toEqual(JSON.parse(await textOf(parityFolder(fixture), index)))
+  })
+
+  it('keeps an adapted head that was tied beside the embedding, in the file of the last tensor', async () => {
+    const { source, folder } = await moved({ ...lora, targets: ['q_proj', 'lm_head'] }, 'qwen2-tied-sharded')
+    await exportPolicy(source, { format: 'merged', folder })
+    const written = await openModelFolder(folder)
+    expect(written.config.tieWordEmbeddings).toBe(false)
+    expect(written.warnings).toEqual([])
+    await written.close()
+    const weights = await openWeightFiles(folder)
+    expect(weights.fileOf('lm_head.weight')).toBe(weights.fileOf('model.norm.weight'))
+    expect(weights.tensor('lm_head.weight')?.dtype).toBe('BF16')
+    await weights.close()
+  })
+
+  it('takes along whatever lies beside the base, except other copies of its weights', async () => {
+    const { source, folder } = await moved(lora)
+    await mkdir(join(source.base, 'additional_chat_templates'))
+    for (const [name, content] of [['LICENSE', 'free'], ['pytorch_model.bin', 'old weights'], ['chat_template.jinja', '{{ x }}'], [join('additional_chat_templates', 'tools.jinja'), '{{ y }}'], ['.gitattributes', '']] as const) await writeFile(join(source.base, name), content)
+    await chmod(join(source.base, 'LICENSE'), 0o444)
+    await exportPolicy(source, { format: 'merged', folder })
+    const names = await readdir(folder, { recursive: true })
+    expect(names).toEqual(expect.arrayContaining(['LICENSE', 'chat_template.jinja', join('additional_chat_templates', 'tools.jinja')]))
+    expect(names).not.toContain('pytorch_model.bin')
+    expect(names).not.toContain('.gitattributes')
   })
 
   it('that is not the policy is an error, not a surprise for whoever loads it', async () => {
-    const { source, out } = await moved({ kind: 'full' })
+    const { source, folder } = await moved({ kind: 'full' })
     // What is written and what the programs read fall apart, as a fault in either would make them.
     const parameters = new Map([...source.policy.parameters].map(([name, parameter]) => [name, { ...parameter, data: parameter.data.map((value) => value * 1.5) }]))
-    await expect(exportSafetensors({ ...source, policy: { ...source.policy, parameters } }, out)).rejects.toThrow('the written model is not the policy')
-    await expect(readdir(out)).rejects.toThrow('ENOENT')
+    await expect(exportPolicy({ ...source, policy: { ...source.policy, parameters } }, { format: 'merged', folder })).rejects.toThrow('the written model is not the policy')
+    await expect(readdir(folder)).rejects.toThrow('ENOENT')
+  })
+
+  it('of a run with the long factors says where other programs will differ', async () => {
+    const { source, folder } = await moved(everywhere, 'phi3-long')
+    const { notes } = await exportPolicy(source, { format: 'merged', folder })
+    expect(notes).toEqual([expect.stringContaining('use the short ones up to 4 tokens')])
   })
 })
 
-describe('any export', () => {
-  it('leaves a folder alone that holds files', async () => {
-    const { source } = await moved(lora)
+describe.each(['adapter', 'merged'] as const)('the folder of an export (%s)', (format) => {
+  const base = format === 'adapter' ? lora : everywhere
+
+  it('is left alone when it holds files', async () => {
+    const { source } = await moved(base)
     const taken = await temporaryFolder()
     await writeFile(join(taken, 'notes.txt'), 'mine')
-    await expect(exportPeft(source, taken)).rejects.toThrow('already holds files')
-    await expect(exportSafetensors(source, taken)).rejects.toThrow('already holds files')
+    await expect(exportPolicy(source, { format, folder: taken })).rejects.toThrow('already holds files')
+    await expect(exportPolicy(source, { format, folder: join(taken, 'notes.txt') })).rejects.toThrow('this is a file')
+    await expect(exportPolicy(source, { format, folder: join(taken, 'notes.txt', 'below') })).rejects.toThrow('a file stands where a folder is needed')
     expect(await readdir(taken)).toEqual(['notes.txt'])
+  })
+
+  it('may be an empty one', async () => {
+    const { source, folder } = await moved(base)
+    await mkdir(folder)
+    await exportPolicy(source, { format, folder })
+    expect(await readdir(folder)).toContain('export.json')
+  })
+
+  it('lies neither in the run folder, but for its export folder, nor in the base, by whatever name', async () => {
+    const { source } = await moved(base)
+    const run = await temporaryFolder()
+    await mkdir(join(run, 'checkpoints'))
+    const elsewhere = await temporaryFolder()
+    await symlink(run, join(elsewhere, 'link'), 'junction')
+    for (const folder of [run, join(run, 'adapter'), join(run, 'checkpoints', 'x'), join(run, 'export'), join(elsewhere, 'link', 'adapter')]) {
+      await expect(exportPolicy({ ...source, run }, { format, folder })).rejects.toThrow('inside the run folder')
+    }
+    await expect(exportPolicy(source, { format, folder: join(source.base, 'out') })).rejects.toThrow('inside the folder of the base model')
+    expect(await readdir(run)).toEqual(['checkpoints'])
+    await exportPolicy({ ...source, run }, { format, folder: join(run, 'export', 'one') })
+    expect(await readdir(join(run, 'export'))).toEqual(['one'])
+  })
+
+  it('is not there after a stop at any point, and nothing else is', async () => {
+    const { source, folder } = await moved(base)
+    const before = await readdir(join(folder, '..'))
+    let points = 0
+    await exportPolicy(source, { format, folder: `${folder}-whole`, onProgress: () => (points += 1) })
+    expect(points).toBeGreaterThan(0)
+    for (let point = 1; point <= points; point += Math.ceil(points / 7)) {
+      const controller = new AbortController()
+      let seen = 0
+      const onProgress = (): void => {
+        seen += 1
+        if (seen === point) controller.abort()
+      }
+      await expect(exportPolicy(source, { format, folder, signal: controller.signal, onProgress })).rejects.toMatchObject({ envelope: { code: 'stopped' } })
+      expect((await readdir(join(folder, '..'))).toSorted()).toEqual([...before, 'out-whole'].toSorted())
+    }
   })
 })

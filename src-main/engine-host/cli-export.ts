@@ -1,0 +1,97 @@
+// export: a run's policy as files other programs load.
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import type { StoredType } from '../engine/models/config.ts'
+import { expectedDifference } from '../engine/models/export.ts'
+import type { ExportFormat, ExportPhase, ExportReport } from '../engine/models/export.ts'
+import { withBase } from './cli-options.ts'
+import type { CommandResult } from './cli-output.ts'
+import type { Answer } from './cli-train.ts'
+import { exportRun } from './export-run.ts'
+
+/** What --format takes: our words, and those of the libraries that read the files. */
+const formats: Readonly<Record<string, ExportFormat>> = { adapter: 'adapter', peft: 'adapter', merged: 'merged', safetensors: 'merged' }
+
+interface CommandOptions {
+  readonly format: string
+  readonly to?: string
+  readonly out?: string
+  readonly type?: StoredType
+  readonly base?: string
+}
+
+/** Registers the command. */
+export function addExportCommand(program: Command, answer: Answer): void {
+  const exporting = withBase(program.command('export').description('write a run\'s policy as files other programs load, and compare them with the run'))
+    .argument('<run>', 'run folder')
+    .addOption(new Option('--format <format>', 'adapter (or peft): the LoRA files alone; merged (or safetensors): the whole model in its base\'s layout').choices(Object.keys(formats)).makeOptionMandatory())
+    .option('--to <dir>', 'new folder; export/<format> in the run folder where left out')
+    .addOption(new Option('--out <dir>', 'the same as --to').hideHelp())
+    .addOption(new Option('--type <type>', 'how weights are stored; as in the base where left out').choices(['float32', 'float16', 'bfloat16']))
+  answer(exporting, (run: string, options: CommandOptions) => runExport(run, options))
+}
+
+async function runExport(run: string, options: CommandOptions): Promise<CommandResult> {
+  const folder = options.to ?? options.out
+  const stopping = stopOnInterrupt()
+  const progress = createExportProgress(process.stderr)
+  try {
+    const report = await exportRun(run, {
+      format: formats[options.format] as ExportFormat,
+      signal: stopping.signal,
+      onProgress: progress.show,
+      ...(folder === undefined ? {} : { folder }),
+      ...(options.base === undefined ? {} : { base: options.base }),
+      ...(options.type === undefined ? {} : { storedType: options.type }),
+    })
+    return { json: report, text: reportText(report) }
+  } finally {
+    progress.close()
+    stopping.release()
+  }
+}
+
+function reportText({ folder, storedType, comparison, notes }: ExportReport): string {
+  const { tokens, sequences, largestDifference, meanDifference, greedy } = comparison
+  return [
+    folder,
+    `stored as ${storedType}; opened again and compared with the run:`,
+    `  ${tokens} tokens of ${sequences} texts: log-probabilities differ by ${meanDifference.toExponential(2)} on average (about ${expectedDifference[storedType]} expected), by ${largestDifference.toExponential(2)} at most`,
+    `  ${greedy.equal} of ${greedy.prompts} greedy continuations of ${greedy.tokens} tokens are the same`,
+    ...notes.map((note) => `note: ${note}`),
+  ].join('\n')
+}
+
+/** Ctrl-C ends the export between two tensors and removes what was written; a second one ends the process. */
+function stopOnInterrupt(): { readonly signal: AbortSignal; release: () => void } {
+  const controller = new AbortController()
+  const stop = (): void => {
+    if (controller.signal.aborted) process.exit(4)
+    controller.abort()
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const name of signals) process.on(name, stop)
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const name of signals) process.off(name, stop)
+    },
+  }
+}
+
+const phaseWords: Readonly<Record<ExportPhase, string>> = { ask: 'asking the run', write: 'writing', check: 'checking what was written' }
+
+/** One line that changes on a terminal; a line a phase elsewhere. */
+function createExportProgress(screen: NodeJS.WriteStream): { show: (phase: ExportPhase, done: number, total: number) => void; close: () => void } {
+  let shown: ExportPhase | undefined
+  return {
+    show(phase, done, total) {
+      if (screen.isTTY) screen.write(`\r\u001b[K${phaseWords[phase]} ${done}/${total}`)
+      else if (phase !== shown) screen.write(`${phaseWords[phase]}\n`)
+      shown = phase
+    },
+    close() {
+      if (screen.isTTY && shown !== undefined) screen.write('\r\u001b[K')
+    },
+  }
+}
