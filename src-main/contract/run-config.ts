@@ -32,6 +32,11 @@ export const adapterConfigSchema = z.discriminatedUnion('kind', [
   }),
 ])
 
+export const weightsConfigSchema = z.strictObject({
+  precision: field(z.enum(['fp32', 'stored', 'int8', 'int4']).default('fp32'), '', 'Satchel', 'How the frozen matrices of the layers lie in memory under LoRA: float32, as the file has them (fp16 or bf16), or in blocks of 32 with 8 or 4 bits. Embedding and output projection stay float32.'),
+  streamLayers: field(z.boolean().default(false), '', 'Satchel', 'Read each layer from the model file when it is needed: the model may be larger than the memory, and everything takes longer.'),
+})
+
 export const estimatorConfigSchema = z.strictObject({
   name: field(z.enum(['bot-grpo', 'grpo']).default('bot-grpo'), '', 'BoT-GRPO', 'How rewards become advantages.'),
   epsilon: field(z.number().nonnegative().default(1e-6), '', 'Satchel', 'Added to the standard deviation.'),
@@ -99,6 +104,7 @@ export const runConfigSchema = z.strictObject({
   threads: field(z.number().int().nonnegative().default(0), 'threads', 'Satchel', 'Processor threads; 0 uses all cores.'),
   rewardWorkers: field(count.default(1), 'processes', 'Satchel', 'Processes that score completions beside generation.'),
   adapter: adapterConfigSchema.default({ kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: ['all-linear'] }),
+  weights: weightsConfigSchema.prefault({}),
   rollout: rolloutConfigSchema.prefault({}),
   reward: rewardConfigSchema.prefault({}),
   estimator: estimatorConfigSchema.prefault({}),
@@ -112,6 +118,7 @@ export type RunConfig = z.infer<typeof runConfigSchema>
 export type RunConfigInput = z.input<typeof runConfigSchema>
 export type RolloutConfig = z.infer<typeof rolloutConfigSchema>
 export type AdapterConfig = z.infer<typeof adapterConfigSchema>
+export type WeightsConfig = z.infer<typeof weightsConfigSchema>
 export type EstimatorConfig = z.infer<typeof estimatorConfigSchema>
 export type LossConfig = z.infer<typeof lossConfigSchema>
 export type OptimizerConfig = z.infer<typeof optimizerConfigSchema>

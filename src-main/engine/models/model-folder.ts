@@ -9,6 +9,7 @@ import { readChatTemplate } from './chat-template-file.ts'
 import { decoderConfigToJson, generationConfigToJson, readDecoderConfig } from './config.ts'
 import type { ConfigFiles, DecoderConfig, StoredType } from './config.ts'
 import { fileErrorCode } from './json-file.ts'
+import type { StoredTensor } from './safetensors.ts'
 import { tensorBytes, writeSafetensors } from './safetensors-write.ts'
 import type { TensorSource, WeightType } from './safetensors-write.ts'
 import { openTokenizer } from './tokenizer.ts'
@@ -29,6 +30,8 @@ export interface ModelFolder extends ConfigFiles {
   shape(name: string): readonly number[] | undefined
   /** A tensor in row-major order, widened exactly to float32. */
   readTensor(name: string): Promise<Float32Array>
+  /** A tensor as it lies in the file, for sources whose types programs or kernels can take as they are. */
+  readStored?(name: string, reuse?: StoredTensor): Promise<StoredTensor>
   /** The folder's tokenizer, read once. @throws UserError when it is missing or does not fit the embedding. */
   tokenizer(): Promise<Tokenizer>
   /** sha256 (hex) over config.json and the weight files: name, size and every byte, streamed. The same folder copied gives the same hash. */
@@ -86,6 +89,7 @@ export async function openModelFolder(folder: string): Promise<ModelFolder> {
       has: (name) => weights.tensor(name) !== undefined,
       shape: (name) => weights.tensor(name)?.shape,
       readTensor: weights.readFloat32,
+      readStored: weights.readStored,
       tokenizer: async () => (tokenizer ??= openTokenizer(folder, files.config)),
       hash: async () => hashFiles([join(folder, 'config.json'), ...weights.paths]),
       close: weights.close,

@@ -8,6 +8,7 @@ import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import { createStream, type RandomStream } from '../runtime/random.ts'
 import type { DecoderConfig } from './config.ts'
 import type { AdapterPair, WeightSource } from './decoder.ts'
+import type { FrozenLayers } from './frozen-layers.ts'
 import { expectedTensors, linearLayers } from './weights.ts'
 import type { LinearLayer } from './weights.ts'
 
@@ -24,10 +25,18 @@ export interface PolicyWeights {
   readonly config: DecoderConfig
   /** With targets by name, where the run asked for 'all-linear'. */
   readonly adapter: AdapterConfig
+  /** All that is float32 in memory: without the layers' matrices where `frozenLayers` holds them. */
   readonly parameters: ReadonlyMap<string, Parameter>
   readonly trainable: readonly Parameter[]
+  /** The layers' matrices, where they are held in fewer bits or left in their file. */
+  readonly frozenLayers: FrozenLayers | undefined
   /** The tensor programs read; on the CPU it wraps the parameter's own array. */
   tensor(name: string): Tensor
+  /**
+   * The matrices of one layer that `frozenLayers` holds, widened, by their names inside the layer; empty without it. They are valid until
+   * another layer is asked for. `next` is the layer that will be asked for then.
+   */
+  layerTensors(layer: number, next?: number): Promise<ReadonlyMap<string, Tensor>>
   /** Copies changed trainable values to the device. Call after every optimizer update; free on the CPU. */
   refresh(): Promise<void>
   /** sha256 (hex) over names and bits of all trainable parameters: equal hashes mean equal policies over the same base. */
@@ -95,11 +104,16 @@ export async function createPolicyWeights(
   readTensor: (name: string) => Float32Array | Promise<Float32Array>,
   adapter: AdapterConfig,
   seed: number,
+  frozenLayers?: FrozenLayers,
 ): Promise<PolicyWeights> {
   const parameters = new Map<string, Parameter>()
   const full = adapter.kind === 'full'
+  if (full && frozenLayers !== undefined) {
+    throw new UserError({ code: 'bad-input', what: 'weights that are trained themselves cannot be kept in fewer bits or left in their file', place: { field: 'weights' }, expected: 'precision fp32 without streamLayers when adapter.kind is full', remedy: 'Train with LoRA, or set weights.precision to fp32.' })
+  }
   const adapted = adapter.kind === 'lora' ? adaptedLayers(config, adapter) : []
   for (const { name, shape } of expectedTensors(config)) {
+    if (frozenLayers?.matrices.has(insideLayer(name)) === true) continue
     parameters.set(name, { name, shape, data: await readTensor(name), trainable: full, decayed: shape.length > 1 })
   }
   if (adapter.kind === 'lora') for (const parameter of freshAdapters(config, adapter, adapted, seed)) parameters.set(parameter.name, parameter)
@@ -111,6 +125,8 @@ export async function createPolicyWeights(
     adapter: adapter.kind === 'lora' ? { ...adapter, targets: [...adapted.map(({ name }) => name), ...adapter.targets.filter((target) => target === HEAD)] } : adapter,
     parameters,
     trainable,
+    frozenLayers,
+    layerTensors: createLayerTensors(device, frozenLayers),
     tensor(name) {
       const tensor = tensors.get(name)
       if (tensor === undefined) throw new Error(`the policy has no tensor ${name}`)
@@ -130,6 +146,29 @@ export async function createPolicyWeights(
       for (const { name } of trainable) held.push({ name, data: await device.read(tensors.get(name) as Tensor) })
       return hashOf(held)
     },
+  }
+}
+
+/** 'model.layers.3.mlp.up_proj.weight' -> 'mlp.up_proj.weight'; other names stay. */
+const insideLayer = (name: string): string => name.replace(/^model\.layers\.\d+\./, '')
+
+/** One set of float32 arrays serves every layer in turn. */
+function createLayerTensors(device: Device, layers: FrozenLayers | undefined): PolicyWeights['layerTensors'] {
+  if (layers === undefined) return () => Promise.resolve(new Map())
+  const arrays = new Map([...layers.matrices].map(([name, [outSize, inSize]]) => [name, new Float32Array(outSize * inSize)]))
+  let tensors = new Map<string, Tensor>()
+  let current: number | undefined
+  return async (layer, next) => {
+    if (current !== layer) {
+      current = undefined
+      await layers.read(layer, arrays)
+      for (const tensor of tensors.values()) tensor.dispose()
+      tensors = new Map()
+      for (const [name, values] of arrays) tensors.set(name, await device.upload(values, layers.matrices.get(name) as readonly [number, number]))
+      current = layer
+    }
+    if (next !== undefined && next !== layer) layers.prefetch(next)
+    return tensors
   }
 }
 
@@ -158,10 +197,9 @@ export function declareWeights(graph: Graph, weights: PolicyWeights, placement: 
     const known = declared.get(name)
     if (known !== undefined) return known
     const parameter = weights.parameters.get(layerPrefix + name) ?? weights.parameters.get(name)
-    if (parameter === undefined || parameter.shape.join() !== shape.join()) {
-      throw graph.error(`the model's ${name} has shape [${parameter?.shape.join(', ') ?? 'none'}], the graph needs [${shape.join(', ')}]`)
-    }
-    const value = embedFrozen && !parameter.trainable ? graph.initializer(name, shape, parameter.data) : graph.input(name, 'float32', shape)
+    const found = parameter?.shape ?? (layerPrefix === '' ? undefined : weights.frozenLayers?.matrices.get(name))
+    if (found?.join() !== shape.join()) throw graph.error(`the model's ${name} has shape [${found?.join(', ') ?? 'none'}], the graph needs [${shape.join(', ')}]`)
+    const value = embedFrozen && parameter?.trainable === false ? graph.initializer(name, shape, parameter.data) : graph.input(name, 'float32', shape)
     declared.set(name, value)
     return value
   }
@@ -179,12 +217,12 @@ export function declareWeights(graph: Graph, weights: PolicyWeights, placement: 
   }
 }
 
-/** Feeds for the weight inputs of a program. */
-export function weightFeeds(program: Program, weights: PolicyWeights, layerPrefix = ''): Record<string, Tensor> {
+/** Feeds for the weight inputs of a program; `layerTensors` are those of the layer `layerPrefix` names. */
+export function weightFeeds(program: Program, weights: PolicyWeights, layerPrefix = '', layerTensors?: ReadonlyMap<string, Tensor>): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = {}
   for (const name of program.inputNames) {
     if (!name.endsWith('.weight') && !name.endsWith('.bias')) continue
-    feeds[name] = weights.tensor(weights.parameters.has(layerPrefix + name) ? layerPrefix + name : name)
+    feeds[name] = layerTensors?.get(name) ?? weights.tensor(weights.parameters.has(layerPrefix + name) ? layerPrefix + name : name)
   }
   return feeds
 }

@@ -6,6 +6,13 @@ export function usesRotary(config: DecoderConfig, index: number): boolean {
   return !config.noRopeLayers.includes(index)
 }
 
+/** The first layer that is computed as layer `index` is: one program serves all of a kind. */
+export function firstOfKind(config: DecoderConfig, index: number): number {
+  const rotary = usesRotary(config, index)
+  for (let layer = 0; layer < index; layer++) if (usesRotary(config, layer) === rotary) return layer
+  return index
+}
+
 /**
  * Which factors of LongRoPE hold where the longest sequence has `positions` tokens. Sampler and trainer of one run must agree on it, so
  * both take the run's longest prompt plus completion, not the length of the sequence at hand. Always 'short' without LongRoPE.

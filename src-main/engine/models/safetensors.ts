@@ -7,6 +7,9 @@ import { fileErrorCode } from './json-file.ts'
 import { broken, MAX_HEADER_BYTES, parseSafetensorsHeader } from './safetensors-header.ts'
 import type { TensorInfo } from './safetensors-header.ts'
 
+/** A tensor as it lies in the file: float32 values, or bit patterns of a half format. */
+export type StoredTensor = { readonly format: 'float32'; readonly values: Float32Array } | { readonly format: 'float16' | 'bfloat16'; readonly bits: Uint16Array }
+
 /** An open safetensors file. `close` it when done; reads may run side by side. */
 export interface SafetensorsFile {
   readonly path: string
@@ -20,6 +23,11 @@ export interface SafetensorsFile {
    * @throws UserError when the name is unknown, the type is none of these, or the file became shorter since it was opened.
    */
   readFloat32(name: string): Promise<Float32Array>
+  /**
+   * A tensor as stored, without widening. `reuse`, of an earlier call, is filled again where format and length are the same.
+   * @throws UserError as readFloat32
+   */
+  readStored(name: string, reuse?: StoredTensor): Promise<StoredTensor>
   close(): Promise<void>
 }
 
@@ -59,6 +67,7 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
       metadata,
       tensor: (name) => tensors.get(name),
       readFloat32: async (name) => readTensor(handle, tensors.get(name), name, path),
+      readStored: async (name, reuse) => readStored(handle, tensors.get(name), name, path, reuse),
       close: async () => handle.close(),
     }
   } catch (error) {
@@ -92,6 +101,37 @@ async function openForReading(path: string): Promise<FileHandle> {
 }
 
 async function readTensor(handle: FileHandle, tensor: TensorInfo | undefined, name: string, path: string): Promise<Float32Array> {
+  const { elements, dtype, offset } = weightTensor(tensor, name, path)
+  const values = new Float32Array(elements)
+  if (dtype === 'F32') {
+    await readFully(handle, new Uint8Array(values.buffer), offset, path, name)
+    return values
+  }
+  const widen = dtype === 'F16' ? float16ToFloat32 : bfloat16ToFloat32
+  const piece = new Uint16Array(Math.min(elements, PIECE_BYTES / 2))
+  for (let first = 0; first < elements; first += piece.length) {
+    const halves = piece.subarray(0, Math.min(piece.length, elements - first))
+    await readFully(handle, new Uint8Array(halves.buffer, 0, halves.byteLength), offset + first * 2, path, name)
+    widen(halves, values.subarray(first, first + halves.length))
+  }
+  return values
+}
+
+async function readStored(handle: FileHandle, tensor: TensorInfo | undefined, name: string, path: string, reuse: StoredTensor | undefined): Promise<StoredTensor> {
+  const { elements, dtype, offset } = weightTensor(tensor, name, path)
+  if (dtype === 'F32') {
+    const values = reuse?.format === 'float32' && reuse.values.length === elements ? reuse.values : new Float32Array(elements)
+    await readFully(handle, new Uint8Array(values.buffer, values.byteOffset, values.byteLength), offset, path, name)
+    return { format: 'float32', values }
+  }
+  const format = dtype === 'F16' ? 'float16' : 'bfloat16'
+  const bits = reuse?.format === format && reuse.bits.length === elements ? reuse.bits : new Uint16Array(elements)
+  await readFully(handle, new Uint8Array(bits.buffer, bits.byteOffset, bits.byteLength), offset, path, name)
+  return { format, bits }
+}
+
+/** The place of a tensor that can be a weight. */
+function weightTensor(tensor: TensorInfo | undefined, name: string, path: string): Omit<TensorInfo, 'dtype'> & { readonly dtype: 'F32' | 'F16' | 'BF16' } {
   if (tensor === undefined) {
     throw new UserError({
       code: 'bad-input',
@@ -100,20 +140,9 @@ async function readTensor(handle: FileHandle, tensor: TensorInfo | undefined, na
       remedy: 'Check that the weights belong to this model.',
     })
   }
-  const values = new Float32Array(tensor.elements)
-  if (tensor.dtype === 'F32') {
-    await readFully(handle, new Uint8Array(values.buffer), tensor.offset, path, name)
-    return values
-  }
-  if (tensor.dtype !== 'F16' && tensor.dtype !== 'BF16') throw broken(path, `${tensor.dtype} is not a type weights can have`, name, 'F32, F16 or BF16')
-  const widen = tensor.dtype === 'F16' ? float16ToFloat32 : bfloat16ToFloat32
-  const piece = new Uint16Array(Math.min(tensor.elements, PIECE_BYTES / 2))
-  for (let first = 0; first < tensor.elements; first += piece.length) {
-    const halves = piece.subarray(0, Math.min(piece.length, tensor.elements - first))
-    await readFully(handle, new Uint8Array(halves.buffer, 0, halves.byteLength), tensor.offset + first * 2, path, name)
-    widen(halves, values.subarray(first, first + halves.length))
-  }
-  return values
+  const { dtype } = tensor
+  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw broken(path, `${dtype} is not a type weights can have`, name, 'F32, F16 or BF16')
+  return { ...tensor, dtype }
 }
 
 /** Fills `target` from `position` of the file, in pieces. */

@@ -7,7 +7,7 @@ import { UserError } from '../../contract/errors.ts'
 import type { DecoderConfig } from './config.ts'
 import { checkFile, readJsonFile } from './json-file.ts'
 import { openSafetensors } from './safetensors.ts'
-import type { SafetensorsFile } from './safetensors.ts'
+import type { SafetensorsFile, StoredTensor } from './safetensors.ts'
 import type { TensorInfo } from './safetensors-header.ts'
 
 export const SINGLE_FILE = 'model.safetensors'
@@ -30,6 +30,8 @@ export interface WeightFiles {
   /** The file a tensor lies in, for error messages. */
   fileOf(name: string): string | undefined
   readFloat32(name: string): Promise<Float32Array>
+  /** See {@link SafetensorsFile.readStored}. */
+  readStored(name: string, reuse?: StoredTensor): Promise<StoredTensor>
   close(): Promise<void>
 }
 
@@ -201,24 +203,24 @@ function findOwner(name: string, shard: string, shards: ReadonlyMap<string, Safe
 }
 
 function combine(owner: ReadonlyMap<string, SafetensorsFile>, files: readonly SafetensorsFile[], warnings: readonly string[]): WeightFiles {
+  const fileWith = (name: string): SafetensorsFile => {
+    const file = owner.get(name)
+    if (file !== undefined) return file
+    throw new UserError({
+      code: 'bad-input',
+      what: 'the weights hold no tensor of this name',
+      place: { file: files[0]?.path ?? '', field: name },
+      remedy: 'Check that the weights belong to this model.',
+    })
+  }
   return {
     paths: files.map((file) => file.path),
     names: [...owner.keys()],
     warnings,
     tensor: (name) => owner.get(name)?.tensor(name),
     fileOf: (name) => owner.get(name)?.path,
-    readFloat32: async (name) => {
-      const file = owner.get(name)
-      if (file === undefined) {
-        throw new UserError({
-          code: 'bad-input',
-          what: 'the weights hold no tensor of this name',
-          place: { file: files[0]?.path ?? '', field: name },
-          remedy: 'Check that the weights belong to this model.',
-        })
-      }
-      return file.readFloat32(name)
-    },
+    readFloat32: async (name) => fileWith(name).readFloat32(name),
+    readStored: async (name, reuse) => fileWith(name).readStored(name, reuse),
     close: async () => {
       await Promise.all(files.map(async (file) => file.close()))
     },

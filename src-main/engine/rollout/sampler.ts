@@ -9,6 +9,7 @@ import { sampleTokens } from '../runtime/kernels.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import type { RandomStream } from '../runtime/random.ts'
 import { createCacheFactory, type CacheFactory, type KeyValueCache } from './cache.ts'
+import { layeredSamplingProgram } from './layered-program.ts'
 import { samplingProgram, singleTokenProgram } from './programs.ts'
 
 /** The law completions are drawn from. Zero for topK and minP, one for topP switch them off; temperature 0 takes the likeliest id. */
@@ -85,10 +86,7 @@ interface Row {
 
 /** @param maxLength longest prompt plus completion of the run; rotary tables cover it, and it decides their regime as it does in training */
 export async function createSampler(device: Device, policy: PolicyWeights, maxLength: number): Promise<Sampler> {
-  const program = await device.compile(samplingProgram(policy, { embedFrozen: device.kind === 'cpu' }), {
-    resident: Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat(),
-  })
-  const decode = device.kind === 'cpu' ? await device.compile(singleTokenProgram(policy, { embedFrozen: true })) : undefined
+  const { program, decode } = await compilePrograms(device, policy)
   const caches = await createCacheFactory(device, policy)
   const half = policy.config.rotaryDimensions / 2
   const tables = rotaryTables(policy.config, maxLength)
@@ -109,6 +107,19 @@ export async function createSampler(device: Device, policy: PolicyWeights, maxLe
       await decode?.release()
       await caches.release()
     },
+  }
+}
+
+/** One program for prompts, and on the CPU another for single tokens; both layer by layer where the layers are not float32 in memory. */
+async function compilePrograms(device: Device, policy: PolicyWeights): Promise<{ program: Program; decode: Program | undefined }> {
+  const onHost = device.kind === 'cpu'
+  if (policy.frozenLayers !== undefined) {
+    return { program: await layeredSamplingProgram(device, policy, 'prompt'), decode: onHost ? await layeredSamplingProgram(device, policy, 'token') : undefined }
+  }
+  const resident = Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat()
+  return {
+    program: await device.compile(samplingProgram(policy, { embedFrozen: onHost }), { resident }),
+    decode: onHost ? await device.compile(singleTokenProgram(policy, { embedFrozen: true })) : undefined,
   }
 }
 

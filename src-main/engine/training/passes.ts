@@ -2,7 +2,7 @@
 import { resolveShape, type Graph } from '../graph/index.ts'
 import { causalMask } from '../models/attention.ts'
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
-import { rotaryTables, usesRotary } from '../models/rotary.ts'
+import { firstOfKind, rotaryTables } from '../models/rotary.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import { createStream } from '../runtime/random.ts'
 import { lossInputNames, type LossKind } from './loss-graph.ts'
@@ -180,7 +180,7 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
   const { config } = policy
   const resident = ['hidden', 'nextHidden', 'inputGradient', 'hiddenGradient']
   // Layers with and without rotary are two kinds of program; each kind is compiled once.
-  const kindOf = (layer: number): number => Array.from({ length: config.layers }, (_, index) => index).findIndex((index) => usesRotary(config, index) === usesRotary(config, layer))
+  const kindOf = (layer: number): number => firstOfKind(config, layer)
   const compileKinds = (backward: boolean, dropout: boolean): Map<number, ReturnType<typeof lazily>> =>
     new Map([...new Set(Array.from({ length: config.layers }, (_, layer) => kindOf(layer)))].map((kind) => [kind, lazily(() => device.compile(layerProgram(policy, kind, backward, { adapters, dropout }), { resident }))]))
   const compile = (graph: () => Graph): ReturnType<typeof lazily> => lazily(() => device.compile(graph(), { resident }))
@@ -194,8 +194,8 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
     headForward: compile(() => headProgram(policy, temperature, undefined, { adapters })),
   }
   const sequences = sequenceTensors(device, policy, options.maxLength)
-  const runLayer = async (program: Program, layer: number, feeds: Record<string, Tensor>): Promise<Record<string, Tensor>> =>
-    program.run({ ...weightFeeds(program, policy, `model.layers.${layer}.`), ...pick(program, feeds) })
+  const runLayer = async (program: Program, layer: number, next: number, feeds: Record<string, Tensor>): Promise<Record<string, Tensor>> =>
+    program.run({ ...weightFeeds(program, policy, `model.layers.${layer}.`, await policy.layerTensors(layer, next)), ...pick(program, feeds) })
 
   /** Inputs of every layer and the last hidden state. */
   const runForward = async (batch: MicroBatch, shared: Record<string, Tensor>, dropoutKey: readonly number[] | undefined): Promise<Tensor[]> => {
@@ -207,7 +207,7 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
     for (let layer = 0; layer < config.layers; layer++) {
       const program = await (kinds.get(kindOf(layer)) as ReturnType<typeof lazily>).get()
       const masks = training ? dropoutFeeds(device, program, policy, batch, options.dropoutSeed, dropoutKey, layer) : {}
-      hidden = (await runLayer(program, layer, { ...shared, ...masks, hidden }))['nextHidden'] as Tensor
+      hidden = (await runLayer(program, layer, layer + 1, { ...shared, ...masks, hidden }))['nextHidden'] as Tensor
       if (!training) states.pop()?.dispose()
       states.push(hidden)
     }
@@ -254,7 +254,7 @@ function layeredPass(device: Device, policy: PolicyWeights, options: PassOptions
       for (let layer = config.layers - 1; layer >= 0; layer--) {
         const program = await (programs.backward.get(kindOf(layer)) as ReturnType<typeof lazily>).get()
         const masks = dropoutFeeds(device, program, policy, batch, options.dropoutSeed, dropoutKey, layer)
-        const outputs = await runLayer(program, layer, { ...shared, ...masks, hidden: states[layer] as Tensor, hiddenGradient: arriving })
+        const outputs = await runLayer(program, layer, layer - 1, { ...shared, ...masks, hidden: states[layer] as Tensor, hiddenGradient: arriving })
         await collectGradients(device, outputs, gradients, `model.layers.${layer}.`)
         arriving.dispose()
         arriving = outputs['inputGradient'] as Tensor

@@ -4,6 +4,7 @@ import { UserError } from '../../contract/errors.ts'
 import type { PromptRow } from '../../contract/rewards.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
 import { createChatTemplate, encodePromptRow } from '../models/chat-template.ts'
+import { openFrozenLayers } from '../models/frozen-layers.ts'
 import { openModelFolder, type ModelFolder } from '../models/model-folder.ts'
 import { createPolicyWeights, type PolicyWeights } from '../models/policy-weights.ts'
 import type { Tokenizer } from '../models/tokenizer.ts'
@@ -55,17 +56,29 @@ export async function openModelSession(config: RunConfig): Promise<ModelSession>
   try {
     return await openModel(config, device, folder)
   } catch (error) {
+    await folder.close()
     await device.dispose()
     throw error
-  } finally {
-    await folder.close()
+  }
+}
+
+/** @throws UserError for a combination of precision and streaming that means nothing */
+function checkWeights({ weights, training }: RunConfig): void {
+  const quantised = weights.precision === 'int8' || weights.precision === 'int4'
+  if (weights.streamLayers && quantised) {
+    throw new UserError({ code: 'bad-input', what: `weights.streamLayers reads layers as the file has them, not in ${weights.precision}`, place: { field: 'weights.streamLayers' }, remedy: 'Leave one of the two out: a quantised model is small enough to stay in memory, or set weights.precision to stored.' })
+  }
+  if ((weights.streamLayers || weights.precision !== 'fp32') && training.recompute === 'none') {
+    throw new UserError({ code: 'bad-input', what: 'training.recompute "none" needs all layers in float32 at once', place: { field: 'training.recompute' }, expected: 'auto or layer with this weights.precision or with streamLayers', remedy: 'Set training.recompute to auto.' })
   }
 }
 
 async function openModel(config: RunConfig, device: Device, folder: ModelFolder): Promise<ModelSession> {
   const tokenizer = await folder.tokenizer()
   const template = folder.chatTemplate === null ? null : createChatTemplate(folder.chatTemplate, tokenizer)
-  const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), config.adapter, config.seed)
+  checkWeights(config)
+  const layers = await openFrozenLayers(folder.config, folder, config.weights)
+  const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), config.adapter, config.seed, layers)
   const samplers: Sampler[] = []
   return {
     device,
@@ -84,6 +97,7 @@ async function openModel(config: RunConfig, device: Device, folder: ModelFolder)
     warnings: folder.warnings,
     async close() {
       for (const sampler of samplers) await sampler.release()
+      await folder.close()
       await device.dispose()
     },
   }
@@ -157,8 +171,9 @@ async function referencePolicy({ config, device, policy }: ModelSession): Promis
   }
 }
 
-/** One program for the whole step where its activations fit into half the machine's memory, a program a layer otherwise. */
-export function chooseLayout(config: RunConfig, policy: Pick<PolicyWeights, 'config' | 'trainable' | 'parameters'>): 'whole' | 'layered' {
+/** A program a layer where layers are not float32 in memory; otherwise one program for the whole step where its activations fit into half the machine's memory, a program a layer otherwise. */
+export function chooseLayout(config: RunConfig, policy: Pick<PolicyWeights, 'config' | 'trainable' | 'parameters' | 'frozenLayers'>): 'whole' | 'layered' {
+  if (policy.frozenLayers !== undefined) return 'layered'
   if (config.training.recompute !== 'auto') return config.training.recompute === 'layer' ? 'layered' : 'whole'
   const longest = Math.min(policy.config.maxPositions, config.training.microBatchTokens)
   const { activations } = stepMemory(policy, { tokens: config.training.microBatchTokens, length: longest, layout: 'whole', headChunkTokens: config.training.headChunkTokens })
