@@ -18,6 +18,7 @@ import type { CommandResult } from './cli-output.ts'
 import { createProgressView } from './cli-progress.ts'
 import { stageTable } from './cli-train.ts'
 import type { Answer } from './cli-train.ts'
+import { resolveModel } from './model-names.ts'
 import { openModel } from './open-model.ts'
 import type { OpenedModel } from './open-model.ts'
 
@@ -25,7 +26,7 @@ interface ModelOptions extends DeviceOptions {
   readonly base?: string
 }
 
-const modelArgument = ['<model>', 'model folder, adapter folder or run folder'] as const
+const modelArgument = ['<model>', 'model folder, adapter folder, run folder, or a name that models list shows'] as const
 
 /** Registers the commands. */
 export function addInferenceCommands(program: Command, answer: Answer): void {
@@ -59,7 +60,7 @@ export function addInferenceCommands(program: Command, answer: Answer): void {
 }
 
 async function withModel(path: string, options: ModelOptions, use: (opened: OpenedModel) => Promise<CommandResult>): Promise<CommandResult> {
-  const opened = await openModel(path, options)
+  const opened = await openModel(await resolveModel(path), options)
   try {
     for (const warning of opened.warnings) log(`warning: ${warning}`)
     return await use(opened)

@@ -52,3 +52,18 @@ export function stopOnInterrupt(queue: CommandQueue, say: (line: string) => void
     process.off('SIGHUP', terminate)
   }
 }
+
+/**
+ * Ctrl-C, a closed terminal or a polite kill abort the signal; a second Ctrl-C ends the process with code 4.
+ * @returns the signal, and what removes the handlers
+ */
+export function abortOnInterrupt(): { readonly signal: AbortSignal; readonly release: () => void } {
+  const controller = new AbortController()
+  const abort = (): void => {
+    if (controller.signal.aborted) process.exit(4)
+    controller.abort()
+  }
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const name of names) process.on(name, abort)
+  return { signal: controller.signal, release: () => names.forEach((name) => process.off(name, abort)) }
+}

@@ -15,3 +15,9 @@ export const PHI_4_MINI = {
   max_position_embeddings: 131072, original_max_position_embeddings: 4096, sliding_window: 262144, tie_word_embeddings: true, attention_bias: false,
   torch_dtype: 'bfloat16', bos_token_id: 199999, eos_token_id: 199999, pad_token_id: 199999,
 }
+
+export const QWEN25_3B = {
+  architectures: ['Qwen2ForCausalLM'], model_type: 'qwen2', vocab_size: 151936, hidden_size: 2048, intermediate_size: 11008, num_hidden_layers: 36,
+  num_attention_heads: 16, num_key_value_heads: 2, hidden_act: 'silu', rms_norm_eps: 1e-6, rope_theta: 1e6, max_position_embeddings: 32768,
+  use_sliding_window: false, sliding_window: 32768, tie_word_embeddings: true, torch_dtype: 'bfloat16', bos_token_id: 151643, eos_token_id: 151643,
+}

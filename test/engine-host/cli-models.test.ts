@@ -1,0 +1,99 @@
+// The models of a machine from the command line: listed, added, verified, called by name.
+import { appendFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Verification } from '../../src-main/engine/models/verify.ts'
+import { buildEntry } from '../support/build.ts'
+import { run } from '../support/cli.ts'
+import type { Ended } from '../support/cli.ts'
+import { writeTinyModel } from '../support/tiny-model.ts'
+
+let cli = ''
+let folder = ''
+const inFolder = (...parts: string[]): string => join(folder, ...parts)
+
+interface Listed {
+  readonly bases: { readonly name: string; readonly found: boolean }[]
+  readonly models: { readonly name: string; readonly source: string; readonly state: string; readonly path: string; readonly family?: string; readonly parameters?: number; readonly bytes: number }[]
+  readonly hidden: number
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'satchel-models-'))
+  cli = await buildEntry('src-main/engine-host/cli.ts')
+  await writeTinyModel(inFolder('model'))
+  const repository = inFolder('hub', 'models--lab--tiny')
+  await mkdir(join(repository, 'refs'), { recursive: true })
+  await mkdir(join(repository, 'snapshots'))
+  await writeFile(join(repository, 'refs', 'main'), 'abc')
+  await symlink(inFolder('model'), join(repository, 'snapshots', 'abc'), 'junction')
+  await mkdir(inFolder('hub', 'models--lab--diffusion', 'snapshots', 'abc'), { recursive: true })
+  await writeFile(inFolder('hub', 'models--lab--diffusion', 'snapshots', 'abc', 'config.json'), '{"architectures":["UNet"]}')
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** With a home of its own, so that no cache of this machine is seen. */
+function satchel(...options: string[]): Promise<Ended> {
+  return run(cli, options, { cwd: folder, env: { HOME: inFolder('home'), USERPROFILE: inFolder('home'), HF_HOME: '', HF_HUB_CACHE: inFolder('hub'), HUGGINGFACE_HUB_CACHE: '', XDG_CACHE_HOME: '', SATCHEL_MODELS: inFolder('library') } })
+}
+
+describe('models list', () => {
+  it('shows the base models as missing, the built-in one, and what a cache holds; other families only when asked', async () => {
+    const listed = (await satchel('models', 'list', '--json')).json<Listed>()
+    expect(listed.bases).toEqual(['Qwen2.5-3B', 'SmolLM3-3B', 'Phi-4-mini-reasoning'].map((name) => expect.objectContaining({ name, found: false, path: null }) as object))
+    expect(listed.models.map(({ name, source, state }) => [name, source, state])).toEqual([['built-in', 'built-in', 'ready'], ['lab/tiny', 'hugging-face', 'ready']])
+    expect(listed.models[1]).toMatchObject({ family: 'qwen2', path: inFolder('hub', 'models--lab--tiny', 'snapshots', 'abc') })
+    expect(listed.hidden).toBe(1)
+    const all = (await satchel('models', 'list', '--all', '--json')).json<Listed>()
+    expect(all.models.map(({ name, state }) => [name, state])).toContainEqual(['lab/diffusion@abc', 'unsupported'])
+    const text = (await satchel('models', 'list')).stdout
+    expect(text).toContain('Qwen2.5-3B: missing (satchel models download Qwen/Qwen2.5-3B')
+    expect(text).toContain('1 more in the caches of other tools')
+  })
+})
+
+describe('models add', () => {
+  it('remembers a path without copying; the model then answers to its name, and is forgotten again', async () => {
+    const added = await satchel('models', 'add', 'model', '--name', 'mine', '--json')
+    expect(added.code, added.stderr).toBe(0)
+    expect(added.json()).toMatchObject({ name: 'mine', path: inFolder('model'), family: 'qwen2' })
+    expect(await readdir(inFolder('library'))).toEqual(['library.json'])
+    const generated = await satchel('generate', 'mine', '--prompt', 'Hello', '--max-tokens', '2', '--json')
+    expect(generated.code, generated.stderr).toBe(0)
+    expect((await satchel('models', 'add', 'model', '--name', 'mine')).code).toBe(3)
+    expect((await satchel('models', 'remove', 'mine', '--json')).json()).toEqual({ removed: 'mine', path: inFolder('model') })
+    expect((await satchel('generate', 'mine', '--prompt', 'Hello', '--json')).json()).toMatchObject({ error: { code: 'not-found', place: { file: 'mine' } } })
+    expect(await readdir(inFolder('model'))).toContain('model.safetensors')
+  })
+
+  it('refuses what is no model', async () => {
+    await mkdir(inFolder('empty'))
+    expect((await satchel('models', 'add', 'empty', '--json')).json()).toMatchObject({ error: { code: 'not-found', place: { file: join('empty', 'config.json') } } })
+  })
+})
+
+describe('models verify', () => {
+  it('says whether a model is usable, remembers its hashes, and tells a change the next time', async () => {
+    await writeTinyModel(inFolder('verified'))
+    const first = await satchel('models', 'verify', 'verified', '--json')
+    expect(first.code, first.stderr).toBe(0)
+    expect(first.json<Verification>()).toMatchObject({ usable: true, details: { family: 'qwen2' } })
+    expect(first.json<Verification>().checks.at(-1)).toMatchObject({ name: 'generation', state: 'passed' })
+    expect(first.stderr).toContain('model.safetensors')
+    await appendFile(inFolder('verified', 'generation_config.json'), '\n')
+    const second = await satchel('models', 'verify', 'verified', '--no-generate')
+    expect(second.code).toBe(3)
+    expect(second.stdout.trimEnd().split('\n').at(-1)).toMatch(/^Not usable: generation_config\.json: changed since the verification of \d{4}-\d\d-\d\d;/)
+    expect((await satchel('models', 'verify', 'verified', '--no-generate', '--accept')).code).toBe(0)
+    const third = (await satchel('models', 'verify', 'verified', '--no-generate', '--json')).json<Verification>()
+    expect(third.checks.find(({ name }) => name === 'hashes')).toMatchObject({ state: 'passed' })
+    expect(third.checks.at(-1)).toEqual({ name: 'generation', state: 'skipped', what: 'no generation was tried, as asked' })
+  })
+
+  it('knows the names models list shows', async () => {
+    expect((await satchel('models', 'verify', 'built-in', '--no-generate', '--json')).json<Verification>().usable).toBe(true)
+    expect((await satchel('models', 'verify', 'TINY', '--no-generate', '--json')).json<Verification>().path).toBe(inFolder('hub', 'models--lab--tiny', 'snapshots', 'abc'))
+    expect((await satchel('models', 'verify', 'nothing', '--json')).json()).toMatchObject({ error: { code: 'not-found' } })
+  })
+})
