@@ -1,13 +1,13 @@
 // A Hugging Face model folder in and out: configuration, weights, tokenizer and chat template as one thing.
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { copyFile, mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
 import { readChatTemplate } from './chat-template-file.ts'
 import { decoderConfigToJson, generationConfigToJson, readDecoderConfig } from './config.ts'
 import type { ConfigFiles, DecoderConfig, StoredType } from './config.ts'
+import { hashFiles } from './file-hash.ts'
+import { isGgufPath, openGgufModel, tokenizerFilesOfGguf } from './gguf/model.ts'
 import { fileErrorCode } from './json-file.ts'
 import type { StoredTensor } from './safetensors.ts'
 import { tensorBytes, writeSafetensors } from './safetensors-write.ts'
@@ -18,7 +18,10 @@ import { checkTensors, expectedTensors, INDEX_FILE, openWeightFiles, SINGLE_FILE
 
 /** An opened model folder. Weights are read one tensor at a time; `close` it when done. */
 export interface ModelFolder extends ConfigFiles {
+  /** Path of the folder, or of the GGUF file that stands for one. */
   readonly folder: string
+  /** The type most of a GGUF file's weights are packed in (`Q4_K`); undefined for a folder of safetensors. */
+  readonly quantisation?: string
   /** Names of all stored tensors, used or not. */
   readonly names: readonly string[]
   /** Odd but harmless findings (tensors the model does not use). */
@@ -49,7 +52,7 @@ export interface ModelFolderContent {
   /** Fields of the original config.json to keep; what `config` says wins. */
   readonly rawConfig?: Readonly<Record<string, unknown>>
   readonly rawGeneration?: Readonly<Record<string, unknown>> | null
-  /** A folder whose tokenizer and template files are copied unchanged. */
+  /** A folder whose tokenizer and template files are copied unchanged, or a GGUF file whose tokenizer is written as such files. */
   readonly tokenizerFrom?: string
   /** Largest weight file in bytes before shards are made; 5 GB when left out. A single tensor may exceed it. */
   readonly maxShardBytes?: number
@@ -70,10 +73,11 @@ export const TOKENIZER_FILES = [
 const WEIGHT_TYPES: Readonly<Record<StoredType, WeightType>> = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' }
 
 /**
- * Opens a folder: reads the configuration, opens the weight files, and checks that every tensor is there in its shape.
+ * Opens a folder, or a GGUF file in place of one: reads the configuration, opens the weight files, and checks that every tensor is there in its shape.
  * @throws UserError naming file, field or tensor.
  */
 export async function openModelFolder(folder: string): Promise<ModelFolder> {
+  if (isGgufPath(folder)) return openGgufModel(folder)
   const files = await readDecoderConfig(folder)
   const chatTemplate = await readChatTemplate(folder)
   const weights = await openWeightFiles(folder)
@@ -125,8 +129,9 @@ export async function writeModelFolder(folder: string, content: ModelFolderConte
   }
 }
 
-/** Copies the tokenizer and template files that exist, unchanged; returns their names. */
+/** Copies the tokenizer and template files that exist, unchanged; returns their names. Those of a GGUF file are made from its metadata. */
 export async function copyTokenizerFiles(from: string, to: string): Promise<string[]> {
+  if (isGgufPath(from)) return writeTokenizerFiles(await tokenizerFilesOfGguf(from), to)
   const copied: string[] = []
   for (const name of TOKENIZER_FILES) {
     try {
@@ -144,6 +149,11 @@ export async function copyTokenizerFiles(from: string, to: string): Promise<stri
     copied.push(name)
   }
   return copied
+}
+
+async function writeTokenizerFiles(files: ReadonlyMap<string, string>, to: string): Promise<string[]> {
+  for (const [name, text] of files) await writeFileAtomically(join(to, name), async (handle) => writeFully(handle, Buffer.from(text, 'utf8')))
+  return [...files.keys()]
 }
 
 /** Keeps unknown fields of the original, lets the configuration win, and leaves one spelling of type and rotary, not two. */
@@ -217,19 +227,4 @@ async function refuseOccupied(folder: string): Promise<void> {
   }
   // An empty folder would make the rename fail on some systems.
   await rmdir(folder)
-}
-
-async function hashFiles(paths: readonly string[]): Promise<string> {
-  const hash = createHash('sha256')
-  for (const path of paths) {
-    const stream = createReadStream(path, { highWaterMark: 1 << 20 })
-    let bytes = 0
-    hash.update(`${basename(path)}\0`)
-    for await (const piece of stream) {
-      bytes += (piece as Buffer).length
-      hash.update(piece as Buffer)
-    }
-    hash.update(`\0${bytes}\n`)
-  }
-  return hash.digest('hex')
 }
