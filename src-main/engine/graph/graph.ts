@@ -3,7 +3,7 @@
 import { formatShape, multiplyDimensions, type Shape } from './shape.ts'
 import type { OperatorAttributes, OperatorName } from './operator-types.ts'
 
-export type ElementType = 'float32' | 'int32' | 'int64' | 'bool'
+export type ElementType = 'float32' | 'int32' | 'int64' | 'uint8' | 'bool'
 
 /** A tensor in the graph. Its name is a path such as /model/layers.0/attention/q_proj/MatMul. */
 export interface Value {
@@ -21,7 +21,7 @@ export interface GraphNode<Name extends OperatorName = OperatorName> {
   readonly attributes: OperatorAttributes[Name]
 }
 
-export type InitializerData = Float32Array | Int32Array | BigInt64Array
+export type InitializerData = Float32Array | Int32Array | BigInt64Array | Uint8Array
 
 export interface Initializer {
   readonly value: Value
@@ -156,5 +156,6 @@ export class Graph {
 
 export function elementTypeOf(data: InitializerData): ElementType {
   if (data instanceof Float32Array) return 'float32'
+  if (data instanceof Uint8Array) return 'uint8'
   return data instanceof Int32Array ? 'int32' : 'int64'
 }

@@ -1,6 +1,6 @@
 export { Graph, GraphError, type ElementType, type GraphNode, type Value } from './graph.ts'
 export * as op from './operators.ts'
 export { gradients, type Seed } from './gradient.ts'
-export { writeOnnx, liveInputs, type GraphTarget } from './onnx.ts'
+export { writeOnnx, writeOnnxParts, liveInputs, type GraphTarget } from './onnx.ts'
 export { dumpGraph } from './dump.ts'
 export { resolveShape, multiplyDimensions, type Dimension, type Shape } from './shape.ts'

@@ -15,7 +15,8 @@ const root = protobuf.Root.fromJSON({
     AttributeProto: {
       fields: { name: single('string', 1), f: single('float', 2), i: single('int64', 3), s: single('bytes', 4), t: single('TensorProto', 5), ints: repeated('int64', 8), type: single('int32', 20) },
     },
-    TensorProto: { fields: { dims: repeated('int64', 1), dataType: single('int32', 2), name: single('string', 8), rawData: single('bytes', 9) } },
+    TensorProto: { fields: { dims: repeated('int64', 1), dataType: single('int32', 2), name: single('string', 8), rawData: single('bytes', 9), externalData: repeated('StringStringEntryProto', 13), dataLocation: single('int32', 14) } },
+    StringStringEntryProto: { fields: { key: single('string', 1), value: single('string', 2) } },
     ValueInfoProto: { fields: { name: single('string', 1), type: single('TypeProto', 2) } },
     TypeProto: { fields: { tensorType: single('TensorTypeProto', 1) } },
     TensorTypeProto: { fields: { elemType: single('int32', 1), shape: single('TensorShapeProto', 2) } },

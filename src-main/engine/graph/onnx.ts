@@ -1,24 +1,27 @@
 // Writes a graph as an ONNX model, lowering the builder's operators to what the target device has real kernels for.
 // Only nodes that an output needs are written, so a backward pass leaves nothing behind for frozen weights.
-import type { ElementType, Graph, GraphNode, InitializerData, Value } from './graph.ts'
+import { elementTypeOf, type ElementType, type Graph, type GraphNode, type InitializerData, type Value } from './graph.ts'
 import { encodeModel } from './onnx-schema.ts'
 import type { Dimension } from './shape.ts'
 
 /** Devices differ in their kernels: FusedMatMul exists on the CPU only, and the second output of RMSNorm is of use there only. */
 export type GraphTarget = 'cpu' | 'webgpu'
 
-const elementTypes: Readonly<Record<ElementType, number>> = { float32: 1, int32: 6, int64: 7, bool: 9 }
+export const elementTypes: Readonly<Record<ElementType, number>> = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9 }
 const microsoft = 'com.microsoft'
 
 type AttributeValue = { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] } | { readonly text: string } | { readonly tensor: number }
 
-interface OnnxNode {
+export interface OnnxNode {
   readonly type: string
   readonly domain?: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   readonly attributes?: Readonly<Record<string, AttributeValue>>
 }
+
+/** A plain object of TensorProto's shape. */
+export type TensorProto = Readonly<Record<string, unknown>>
 
 /** The nodes and constants a lowering adds. */
 interface Emission {
@@ -27,10 +30,39 @@ interface Emission {
   scalar(value: number): string
 }
 
-/** Serialised ModelProto (IR 10, opset 21) for `createSession`. */
+/** A model and the data of its large initializers, which it names by `path`. */
+export interface OnnxParts {
+  readonly model: Uint8Array
+  readonly beside: readonly { readonly path: string; readonly data: Uint8Array }[]
+}
+
+/** Serialised ModelProto (IR 10, opset 21), whole. */
 export function writeOnnx(graph: Graph, target: GraphTarget): Uint8Array {
-  const live = liveNodes(graph)
-  const constants = new Map<string, Record<string, unknown>>()
+  return writeOnnxParts(graph, target, Infinity).model
+}
+
+/**
+ * The same with initializers of `besideFrom` bytes and more handed over beside the model, as a protobuf message may not exceed 2 GiB. Their
+ * data is not copied.
+ */
+export function writeOnnxParts(graph: Graph, target: GraphTarget, besideFrom: number): OnnxParts {
+  const { nodes, constants } = lowerGraph(graph, target)
+  const used = new Set(nodes.flatMap((node) => node.inputs))
+  const beside: { path: string; data: Uint8Array }[] = []
+  const initializers = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => {
+    const proto = tensorProto(value.name, value.shape as readonly number[], data)
+    if (data.byteLength < besideFrom) return proto
+    const path = `weight_${beside.length}`
+    beside.push({ path, data: proto['rawData'] as Uint8Array })
+    const { rawData: _rawData, ...described } = proto
+    return { ...described, dataLocation: 1, externalData: [{ key: 'location', value: path }] }
+  })
+  return { model: encodeGraph(graph, nodes, [...initializers, ...constants], graph.inputs.filter((input) => used.has(input.name))), beside }
+}
+
+/** What a graph needs, lowered: nodes in execution order and the constants they use. */
+export function lowerGraph(graph: Graph, target: GraphTarget): { readonly nodes: readonly OnnxNode[]; readonly constants: readonly TensorProto[] } {
+  const constants = new Map<string, TensorProto>()
   const emission: Emission = {
     nodes: [],
     ints(values) {
@@ -44,11 +76,14 @@ export function writeOnnx(graph: Graph, target: GraphTarget): Uint8Array {
       return name
     },
   }
-  for (const node of live) lower(node, target, emission)
+  for (const node of liveNodes(graph)) lower(node, target, emission)
   // Graph outputs need a node output of that very name; an Identity gives one without renaming values in use.
   for (const { name, value } of graph.outputs) emission.nodes.push({ type: 'Identity', inputs: [value.name], outputs: [name] })
-  const used = new Set(emission.nodes.flatMap((node) => node.inputs))
-  const initializers = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => tensorProto(value.name, value.shape as readonly number[], data))
+  return { nodes: emission.nodes, constants: [...constants.values()] }
+}
+
+/** Serialised ModelProto (IR 10, opset 21) of lowered nodes. */
+export function encodeGraph(graph: Graph, nodes: readonly OnnxNode[], initializers: readonly TensorProto[], inputs: readonly Value[]): Uint8Array {
   return encodeModel({
     irVersion: 10,
     producerName: 'satchel',
@@ -58,9 +93,9 @@ export function writeOnnx(graph: Graph, target: GraphTarget): Uint8Array {
     ],
     graph: {
       name: graph.name,
-      node: emission.nodes.map(nodeProto),
-      initializer: [...initializers, ...constants.values()],
-      input: graph.inputs.filter((input) => used.has(input.name)).map((input) => valueInfo(input.name, input)),
+      node: nodes.map(nodeProto),
+      initializer: initializers,
+      input: inputs.map((input) => valueInfo(input.name, input)),
       output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
     },
   })
@@ -103,6 +138,11 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
     case 'GroupQueryAttention': {
       const { heads, kvHeads, scale } = (node as GraphNode<'GroupQueryAttention'>).attributes
       return emit('GroupQueryAttention', { num_heads: { int: heads }, kv_num_heads: { int: kvHeads }, scale: { float: scale }, do_rotary: { int: 0 } }, [], microsoft)
+    }
+    case 'QuantizedMatMul': {
+      const { bits, blockSize, inSize, outSize } = (node as GraphNode<'QuantizedMatMul'>).attributes
+      // Accuracy level 1: float32 activations and sums. Level 4 would round the activations to 8 bits, and the sampler would no longer be the policy.
+      return emit('MatMulNBits', { K: { int: inSize }, N: { int: outSize }, bits: { int: bits }, block_size: { int: blockSize }, accuracy_level: { int: 1 } }, [], microsoft)
     }
     case 'ReduceSum':
     case 'ReduceMean':
@@ -231,8 +271,8 @@ function attributeProto(name: string, value: AttributeValue): Record<string, unk
   return { name, ints: value.ints, type: 7 }
 }
 
-function tensorProto(name: string, dims: readonly number[], data: InitializerData): Record<string, unknown> {
-  const dataType = data instanceof Float32Array ? 1 : data instanceof Int32Array ? 6 : 7
+export function tensorProto(name: string, dims: readonly number[], data: InitializerData): TensorProto {
+  const dataType = elementTypes[elementTypeOf(data)]
   return { name, dims, dataType, rawData: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
 }
 

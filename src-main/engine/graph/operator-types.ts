@@ -23,6 +23,7 @@ export interface OperatorAttributes {
   Cast: { readonly to: 'float32' | 'int32' | 'int64' }
   Identity: None
   MatMul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly scale: number }
+  QuantizedMatMul: { readonly bits: 4 | 8; readonly blockSize: number; readonly inSize: number; readonly outSize: number }
   Softmax: { readonly axis: number }
   ReduceSum: { readonly axes: readonly number[]; readonly keepDimensions: boolean }
   ReduceMean: { readonly axes: readonly number[]; readonly keepDimensions: boolean }

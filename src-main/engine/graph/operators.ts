@@ -143,6 +143,22 @@ export function matMul(a: Value, b: Value, options: { readonly transposeA?: bool
   return one(a.graph, 'MatMul', addend === undefined ? [a, b] : [a, b, addend], { transposeA, transposeB, scale }, 'float32', shape)
 }
 
+/**
+ * Product with a matrix [out, in] held in blocks of `blockSize` inputs (com.microsoft.MatMulNBits): `x [m, in], packed uint8
+ * [out, in/blockSize, blockSize*bits/8], scales [out * in/blockSize] -> [m, out]`. No derivative: training widens the matrix instead.
+ */
+export function quantizedMatMul(x: Value, packed: Value, scales: Value, options: OperatorAttributes['QuantizedMatMul']): Value {
+  const { bits, blockSize, inSize, outSize } = options
+  demandType(packed, 'QuantizedMatMul', 'uint8')
+  demandType(scales, 'QuantizedMatMul', 'float32')
+  demandRank(x, 'QuantizedMatMul', 2)
+  const blocks = inSize / blockSize
+  if (x.shape[1] !== inSize || !sameShape(packed.shape, [outSize, blocks, (blockSize * bits) / 8]) || !sameShape(scales.shape, [outSize * blocks])) {
+    throw x.graph.error(`QuantizedMatMul: ${x.name} ${formatShape(x.shape)}, blocks ${formatShape(packed.shape)} and scales ${formatShape(scales.shape)} do not fit [${outSize}, ${inSize}] in ${bits} bits`)
+  }
+  return one(x.graph, 'QuantizedMatMul', [x, packed, scales], options, 'float32', [x.shape[0] as Dimension, outSize])
+}
+
 function lastTwo(shape: Shape, transposed: boolean): [Dimension, Dimension] {
   const [row, column] = [shape[shape.length - 2] ?? 1, shape[shape.length - 1] ?? 1]
   return transposed ? [column, row] : [row, column]

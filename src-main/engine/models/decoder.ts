@@ -13,10 +13,22 @@ import type { DecoderConfig } from './config.ts'
 export interface WeightSource {
   /** A weight of the base model, e.g. 'model.layers.0.self_attn.q_proj.weight'. */
   base(name: string, shape: readonly number[]): Value
+  /** A matrix held in blocks that the graph shall multiply with as they are, or undefined where `base` gives it in float32. */
+  quantized?(name: string, shape: readonly [number, number]): QuantizedMatrix | undefined
   /** The low-rank pair of a projection, or undefined where it has no adapter. */
   adapter(projection: string, inSize: number, outSize: number): AdapterPair | undefined
   /** Dropout mask for what adapters read, shaped like `x` and scaled by 1/(1-p); undefined without dropout. */
   dropoutMask(site: string, x: Value): Value | undefined
+}
+
+/** A weight [out, in] for `op.quantizedMatMul`. */
+export interface QuantizedMatrix {
+  readonly packed: Value
+  readonly scales: Value
+  readonly bits: 4 | 8
+  readonly blockSize: number
+  readonly inSize: number
+  readonly outSize: number
 }
 
 /** y = W x + scale * B A x. A [rank, in], B [out, rank]. */
@@ -35,7 +47,14 @@ function linear(x: Value, adapterInput: Value, weights: WeightSource, name: stri
     const offset = bias ? weights.base(`${name}.bias`, [outSize]) : undefined
     // Sums ride along with products: an addition of its own would read and write the activations once more.
     const addend = residual ?? offset
-    let y = op.matMul(x, weights.base(`${name}.weight`, [outSize, inSize]), { transposeB: true, ...(addend === undefined ? {} : { addend }) })
+    const blocks = weights.quantized?.(`${name}.weight`, [outSize, inSize])
+    let y: Value
+    if (blocks === undefined) {
+      y = op.matMul(x, weights.base(`${name}.weight`, [outSize, inSize]), { transposeB: true, ...(addend === undefined ? {} : { addend }) })
+    } else {
+      y = op.quantizedMatMul(x, blocks.packed, blocks.scales, blocks)
+      if (addend !== undefined) y = op.add(y, addend)
+    }
     if (residual !== undefined && offset !== undefined) y = op.add(y, offset)
     const adapter = weights.adapter(name, inSize, outSize)
     if (adapter === undefined) return y

@@ -5,6 +5,7 @@ import { UserError } from '../../contract/errors.ts'
 import type { AdapterConfig } from '../../contract/run-config.ts'
 import type { Graph, Value } from '../graph/index.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
+import { quantizationBlock } from '../runtime/quantization.ts'
 import { createStream, type RandomStream } from '../runtime/random.ts'
 import type { DecoderConfig } from './config.ts'
 import type { AdapterPair, WeightSource } from './decoder.ts'
@@ -207,6 +208,15 @@ export function declareWeights(graph: Graph, weights: PolicyWeights, placement: 
   return {
     declared,
     base: declare,
+    quantized(name, [outSize, inSize]) {
+      const [, layer, matrix] = /^model\.layers\.(\d+)\.(.+)$/.exec(name) ?? []
+      const blocks = layer === undefined || matrix === undefined ? undefined : weights.frozenLayers?.blocks(Number(layer), matrix)
+      if (blocks === undefined) return undefined
+      const { bits } = blocks
+      const count = inSize / quantizationBlock
+      const packed = graph.initializer(`${name}.blocks`, [outSize, count, (quantizationBlock * bits) / 8], blocks.packed)
+      return { packed, scales: graph.initializer(`${name}.scales`, [outSize * count], blocks.scales), bits, blockSize: quantizationBlock, inSize, outSize }
+    },
     adapter(projection, inSize, outSize): AdapterPair | undefined {
       if (lora === undefined || !(lora.targets as readonly string[]).includes(projection.slice(projection.lastIndexOf('.') + 1))) return undefined
       return { a: declare(`${projection}.lora_A.weight`, [lora.rank, inSize]), b: declare(`${projection}.lora_B.weight`, [outSize, lora.rank]), scale: adapterScale(lora) }

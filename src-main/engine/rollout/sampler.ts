@@ -114,7 +114,10 @@ export async function createSampler(device: Device, policy: PolicyWeights, maxLe
 async function compilePrograms(device: Device, policy: PolicyWeights): Promise<{ program: Program; decode: Program | undefined }> {
   const onHost = device.kind === 'cpu'
   if (policy.frozenLayers !== undefined) {
-    return { program: await layeredSamplingProgram(device, policy, 'prompt'), decode: onHost ? await layeredSamplingProgram(device, policy, 'token') : undefined }
+    // Only 4-bit blocks have a fast product with float32 activations: with 8 bits onnxruntime widens the whole matrix, slower than we do.
+    // Of the rest of the weights, inputs make no second copy.
+    const decode = policy.frozenLayers.precision === 'int4' ? () => device.compile(singleTokenProgram(policy, {})) : () => layeredSamplingProgram(device, policy, 'token')
+    return { program: await layeredSamplingProgram(device, policy, 'prompt'), decode: onHost ? await decode() : undefined }
   }
   const resident = Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat()
   return {

@@ -4,7 +4,7 @@
 // optimizer that writes into the array has updated the model; on WebGPU tensors stay on the device between calls.
 import * as ort from 'onnxruntime-node'
 import { UserError } from '../../contract/errors.ts'
-import { Graph, liveInputs, op, writeOnnx, type ElementType, type Shape } from '../graph/index.ts'
+import { Graph, liveInputs, op, writeOnnxParts, type ElementType, type Shape } from '../graph/index.ts'
 
 export type DeviceKind = 'cpu' | 'webgpu'
 export type HostArray = Float32Array | Int32Array | BigInt64Array
@@ -45,7 +45,10 @@ export interface DeviceOptions {
   readonly threads?: number
 }
 
-const elementTypes: Readonly<Record<string, ElementType>> = { float32: 'float32', int32: 'int32', int64: 'int64', bool: 'bool' }
+/** Initializers of this size and more are handed over beside the model: a model may not exceed 2 GiB, and nothing is copied to build it. */
+const BESIDE_BYTES = 65_536
+
+const elementTypes: Readonly<Record<string, ElementType>> = { float32: 'float32', int32: 'int32', int64: 'int64', uint8: 'uint8', bool: 'bool' }
 
 function sessionOptions(kind: DeviceKind, threads: number, resident: readonly string[]): ort.InferenceSession.SessionOptions {
   return {
@@ -70,7 +73,8 @@ async function compile(kind: DeviceKind, threads: number, graph: Graph, resident
   const inputs = new Map(liveInputs(graph).map((input) => [input.name, input]))
   let session: ort.InferenceSession
   try {
-    session = await ort.InferenceSession.create(writeOnnx(graph, kind), sessionOptions(kind, threads, resident))
+    const { model, beside } = writeOnnxParts(graph, kind, BESIDE_BYTES)
+    session = await ort.InferenceSession.create(model, { ...sessionOptions(kind, threads, resident), ...(beside.length === 0 ? {} : { externalData: beside }) })
   } catch (cause) {
     throw new UserError(
       { code: 'device', what: `the ${kind} device could not load the graph ${graph.name}: ${cause instanceof Error ? cause.message : String(cause)}`, remedy: 'Run `satchel doctor` to see what this machine can do, or choose --device cpu.' },
@@ -108,6 +112,41 @@ async function compile(kind: DeviceKind, threads: number, graph: Graph, resident
       const outputs = await session.run(feeds, Object.fromEntries(graph.outputs.map(({ name }) => [name, into[name] ?? null])))
       return { ...outputs, ...into }
     },
+    release: () => session.release(),
+  }
+}
+
+/** A model file as any program sees it: what it asks for and what it gives. */
+export interface ModelFile {
+  readonly inputNames: readonly string[]
+  readonly outputNames: readonly string[]
+  /** Shape of an input as the file declares it: numbers and symbols. */
+  inputShape(name: string): Shape
+  run(feeds: Tensors): Promise<Record<string, Tensor>>
+  release(): Promise<void>
+}
+
+/**
+ * Opens an ONNX file on the CPU; weights in files beside it are found by onnxruntime.
+ * @throws UserError `bad-input` when onnxruntime refuses it
+ */
+export async function openModelFile(path: string, threads: number): Promise<ModelFile> {
+  let session: ort.InferenceSession
+  try {
+    session = await ort.InferenceSession.create(path, sessionOptions('cpu', threads, []))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new UserError({ code: 'bad-input', what: `onnxruntime cannot load the model: ${why}`, place: { file: path }, remedy: 'The file is damaged, or one that belongs beside it is missing.' }, { cause })
+  }
+  return {
+    inputNames: session.inputNames,
+    outputNames: session.outputNames,
+    inputShape(name) {
+      const found = session.inputMetadata.find((input) => input.name === name)
+      if (found?.isTensor !== true) throw new Error(`${path} has no input ${name}`)
+      return found.shape
+    },
+    run: (feeds) => session.run(feeds),
     release: () => session.release(),
   }
 }
