@@ -2,5 +2,6 @@ export { Graph, GraphError, type ElementType, type GraphNode, type Value } from 
 export * as op from './operators.ts'
 export { gradients, type Seed } from './gradient.ts'
 export { writeOnnx, writeOnnxParts, liveInputs, type GraphTarget } from './onnx.ts'
+export { writeOnnxFile, type ExternalTensor } from './onnx-file.ts'
 export { dumpGraph } from './dump.ts'
 export { resolveShape, multiplyDimensions, type Dimension, type Shape } from './shape.ts'

@@ -1,0 +1,50 @@
+// A graph as an ONNX file for other programs: weights in files beside it, named by place, never in memory here.
+import type { Graph, Value } from './graph.ts'
+import { elementTypes, encodeGraph, lowerGraph, tensorProto } from './onnx.ts'
+import type { GraphTarget, OnnxNode, TensorProto } from './onnx.ts'
+
+/** Where the bytes of a weight lie: in a file beside the model, row-major, little-endian. */
+export interface ExternalTensor {
+  /** Name of the file. */
+  readonly location: string
+  readonly offset: number
+  readonly length: number
+  /** A float16 weight is widened inside the graph. */
+  readonly type: 'float32' | 'float16' | 'uint8'
+}
+
+/** ONNX's numbers of the types weights are stored in. */
+const storedTypes = { ...elementTypes, float16: 10 }
+const storedName = (name: string): string => `${name}/float16`
+
+/**
+ * Serialised ModelProto.
+ * @param weights inputs of the graph that become weights; every other input stays one
+ */
+export function writeOnnxFile(graph: Graph, target: GraphTarget, weights: ReadonlyMap<string, ExternalTensor>): Uint8Array {
+  const { nodes, constants } = lowerGraph(graph, target)
+  const widened = [...weights].flatMap(([name, { type }]): OnnxNode[] => (type === 'float16' ? [{ type: 'Cast', inputs: [storedName(name)], outputs: [name], attributes: { to: { int: elementTypes.float32 } } }] : []))
+  const all = [...widened, ...withoutOutputCopies(nodes, graph)]
+  const used = new Set(all.flatMap((node) => node.inputs))
+  const small = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => tensorProto(value.name, value.shape as readonly number[], data))
+  const inputs = graph.inputs.filter(({ name }) => used.has(name))
+  const large = inputs.flatMap((input) => externalProto(input, weights.get(input.name)))
+  return encodeGraph(graph, all, [...small, ...constants, ...large], inputs.filter(({ name }) => !weights.has(name)))
+}
+
+function externalProto({ name, shape }: Value, weight: ExternalTensor | undefined): TensorProto[] {
+  if (weight === undefined) return []
+  const { location, offset, length, type } = weight
+  const places = Object.entries({ location, offset: String(offset), length: String(length) }).map(([key, value]) => ({ key, value }))
+  return [{ name: type === 'float16' ? storedName(name) : name, dims: shape, dataType: storedTypes[type], externalData: places, dataLocation: 1 }]
+}
+
+/** Lets the nodes that make the graph's outputs write them under their own names, in place of an Identity behind each: a cache can then be its own output. */
+function withoutOutputCopies(nodes: readonly OnnxNode[], graph: Graph): OnnxNode[] {
+  const inside = new Set([...graph.inputs, ...graph.initializers.map(({ value }) => value)].map(({ name }) => name))
+  const renamed = new Map(graph.outputs.filter(({ value }) => !inside.has(value.name)).map(({ name, value }) => [value.name, name]))
+  const rename = (name: string): string => renamed.get(name) ?? name
+  return nodes
+    .filter(({ type, inputs, outputs }) => type !== 'Identity' || renamed.get(inputs[0] as string) !== outputs[0])
+    .map((node) => ({ ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) }))
+}
