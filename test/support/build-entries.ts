@@ -23,8 +23,8 @@ export async function buildForTests(): Promise<void> {
   }
 }
 
-/** Time of the newest file directly in a folder, in milliseconds. */
+/** Time of the newest file below a folder, in milliseconds. */
 async function newestFile(folder: string): Promise<number> {
-  const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile())
-  return Math.max(0, ...(await Promise.all(files.map(async ({ name }) => (await stat(join(folder, name))).mtimeMs))))
+  const files = (await readdir(folder, { withFileTypes: true, recursive: true })).filter((entry) => entry.isFile())
+  return Math.max(0, ...(await Promise.all(files.map(async ({ name, parentPath }) => (await stat(join(parentPath, name))).mtimeMs))))
 }

@@ -1,0 +1,79 @@
+// Pages in the locked-down process: opens an application in a context of its own, lets it come to rest, clicks in it, reads it.
+import type vm from 'node:vm'
+import type { PageRequest, RenderAnswer, RenderLimits } from '../engine/rewards/render-protocol.ts'
+import { openSandbox, type Evaluation, type Sandbox } from './sandbox-context.ts'
+
+/** Virtual milliseconds a page gets to come to rest after it is opened or clicked. */
+const settlingTime = 1_000
+/** How often a program is opened while it is starved of the processor. */
+const maximumAttempts = 6
+
+/** Serves one page at a time. `rejections` counts promises nobody handled since it was last asked. */
+export function createPageService(kit: vm.Script, limits: RenderLimits, rejections: () => number): (message: PageRequest) => Promise<RenderAnswer> {
+  let page: Sandbox | undefined
+  let program = ''
+  let timedOutAfter: number | undefined
+
+  const noted = (evaluation: Evaluation): Evaluation => {
+    timedOutAfter = evaluation.timedOutAfter ?? timedOutAfter
+    return evaluation
+  }
+
+  const command = (name: string, argument: number, limit: number): Evaluation => (page === undefined ? { reason: 'no program is open' } : noted(page.command(name, [argument, limit], limits.scriptMilliseconds)))
+
+  /** Carries a request out; a text says why it failed. */
+  const perform = (message: PageRequest): string | undefined => {
+    if (message.kind === 'open') {
+      page = openSandbox(kit)
+      const { reason } = noted(page.register(message.script, limits.scriptMilliseconds))
+      if (reason !== undefined) return reason
+    }
+    const done = message.kind === 'click' ? command('click', message.element, 0) : command('open', 0, 0)
+    if (done.text === undefined) return done.reason
+    const outcome = JSON.parse(done.text) as { problem?: string; clicked?: boolean }
+    if (outcome.problem !== undefined) return outcome.problem
+    if (outcome.clicked === false) return 'the element to click is no longer there'
+    return settle()
+  }
+
+  /** Runs timers until nothing is due within the settling time; a text says that it never comes to rest. */
+  const settle = (): string | undefined => {
+    let horizon: number | undefined
+    let last = -1
+    let repeats = 0
+    for (;;) {
+      const stepped = command('step', horizon ?? settlingTime, 0)
+      if (stepped.text === undefined) return stepped.reason
+      const { at, failed } = JSON.parse(stepped.text) as { at?: number; failed?: string }
+      if (at === undefined || failed !== undefined) return undefined
+      horizon ??= at + settlingTime
+      repeats = at === last ? repeats + 1 : 0
+      last = at
+      if (repeats > limits.maximumRounds) return 'the application never comes to rest'
+    }
+  }
+
+  openSandbox(kit)
+  // A program that was only starved of the processor is opened again, so that a busy machine changes no verdict.
+  return async (message) => {
+    const { id } = message
+    if (message.kind === 'open') program = message.script
+    let used = 0
+    for (let attempt = 1; ; attempt++) {
+      rejections()
+      timedOutAfter = undefined
+      // After a time-out the context is left in the middle of something: begin with a new one.
+      const failure = perform(attempt === 1 ? message : { kind: 'open', id, script: program })
+      const read: Evaluation = failure === undefined ? command('read', 0, limits.maximumElements) : { reason: failure }
+      // A rejection that nobody handled is announced only after this turn.
+      await new Promise((resolve) => setImmediate(resolve))
+      used += timedOutAfter ?? 0
+      const starved = timedOutAfter !== undefined && used < limits.scriptMilliseconds / 2
+      if (starved && message.kind !== 'click' && attempt < maximumAttempts) continue
+      if (read.text === undefined) return { kind: 'failed', id, reason: read.reason ?? 'the sandbox gave no answer', starved }
+      if (rejections() > 0) return { kind: 'failed', id, reason: 'a promise was rejected and nobody handled it', starved: false }
+      const { failed } = JSON.parse(read.text) as { failed?: string }
+      return failed === undefined ? { kind: 'page', id, page: read.text } : { kind: 'failed', id, reason: failed, starved: false }
+    }
+  }
+}
