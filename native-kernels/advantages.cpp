@@ -1,7 +1,5 @@
-// mu      = 1/K sum_k 1/L_k sum_t r_t^k
-// sigma^2 = 1/K sum_k 1/L_k sum_t (r_t^k - mu)^2
-// A_t^k   = (r_t^k - mu) / (sigma + eps)
-// Three passes over a group (mean, variance, write) in double precision; the second and third find it in the cache.
+// The formulas of src-main/engine/policy/advantage-rules.ts in a few passes over each group, in double precision; every pass but the
+// first finds the group in the cache. REINFORCE++ alone compares with the whole batch: its sums are taken group by group and added in order.
 #include "advantages.hpp"
 
 #include <algorithm>
@@ -9,138 +7,156 @@
 #include <limits>
 #include <vector>
 
+#include "advantages-group.hpp"
 #include "thread-pool.hpp"
 #include "vector-math.hpp"
 
 namespace satchel {
 namespace {
 
-struct Group {
-  std::size_t size;
-  const std::int32_t* lengths;
-  const double* outcomes;
-  const std::uint8_t* masked;
-  const double* rewards;
-  double* out;
-  std::uint8_t* kept;
-};
-
-double rolloutMean(const double* rewards, std::size_t length, bool perToken) {
-  if (!perToken) return rewards[0];
-  return laneSum(length, [rewards](std::size_t t) { return rewards[t]; }) / static_cast<double>(length);
-}
-
-double rolloutVariance(const double* rewards, std::size_t length, double mu, bool perToken) {
-  const auto square = [rewards, mu](std::size_t t) {
+double rolloutSquares(const double* rewards, std::size_t length, double mu) {
+  return laneSum(length, [rewards, mu](std::size_t t) {
     const double difference = rewards[t] - mu;
     return difference * difference;
-  };
-  return perToken ? laneSum(length, square) / static_cast<double>(length) : square(0);
+  });
 }
 
-void writeRollout(const double* rewards, std::size_t length, double mu, double inverse, double clip, bool perToken, double* out) {
-  if (!perToken) {
-    std::fill(out, out + length, std::min(std::max((rewards[0] - mu) * inverse, -clip), clip));
-    return;
-  }
-  for (std::size_t t = 0; t < length; ++t) {
-    const double advantage = (rewards[t] - mu) * inverse;
-    const double low = advantage < -clip ? -clip : advantage;
-    out[t] = low > clip ? clip : low;
-  }
+void writeScaled(const double* rewards, std::size_t length, double mu, double inverse, double clip, double* out) {
+  for (std::size_t t = 0; t < length; ++t) out[t] = clipped((rewards[t] - mu) * inverse, clip);
 }
 
-// A = (r - mu) * inverse; 0 stands for "no advantage at all".
-double inverseScale(double sigma, bool flat, const AdvantageOptions& options) {
-  double used = sigma;
-  if (flat) {
-    switch (options.flatGroups) {
-      case FlatGroups::keep: break;
-      case FlatGroups::meanOnly: return 1;
-      case FlatGroups::skip: return 0;
-      case FlatGroups::sigmaFloor: used = std::max(sigma, options.sigmaFloor); break;
-    }
-  }
-  const double divisor = used + options.epsilon;
-  return divisor > 0 ? 1 / divisor : 0;
-}
-
-void oneGroup(const Group& group, const AdvantageOptions& options, double* statistics) {
-  const bool perToken = options.estimator == Estimator::botGrpo;
-  const auto step = [&group, perToken](std::size_t k) { return perToken ? static_cast<std::size_t>(group.lengths[k]) : 1; };
-
-  std::uint8_t* kept = group.kept;
-  std::fill(kept, kept + group.size, std::uint8_t{0});
-  std::size_t count = 0;
+// BoT-GRPO; over scores GRPO, Dr.GRPO and RLOO.
+void centre(const GroupView& group, const AdvantageOptions& options, GroupState& state) {
+  const bool scores = readsScores(options.rule);
+  const double count = static_cast<double>(state.count);
   double mu = 0;
-  double lowest = std::numeric_limits<double>::infinity();
-  double highest = -lowest;
-  const double* rewards = group.rewards;
-  for (std::size_t k = 0; k < group.size; rewards += step(k), ++k) {
-    const auto length = static_cast<std::size_t>(group.lengths[k]);
-    if (length == 0) continue;
-    const double mean = rolloutMean(rewards, length, perToken);  // not finite as soon as one reward is not
-    if (!std::isfinite(mean) || !std::isfinite(group.outcomes[k])) continue;
-    kept[k] = 1;
-    count += 1;
-    mu += mean;
-    lowest = std::min(lowest, group.outcomes[k]);
-    highest = std::max(highest, group.outcomes[k]);
-  }
-  mu = count > 0 ? mu / static_cast<double>(count) : 0;
-
+  for (std::size_t k = 0; k < group.size; ++k) mu += group.kept[k] ? state.means[k] : 0;
+  state.mu = mu / count;
   double variance = 0;
-  rewards = group.rewards;
-  for (std::size_t k = 0; k < group.size; rewards += step(k), ++k) {
-    if (kept[k]) variance += rolloutVariance(rewards, static_cast<std::size_t>(group.lengths[k]), mu, perToken);
+  for (std::size_t k = 0; k < group.size; ++k) {
+    if (!group.kept[k]) continue;
+    const std::size_t own = scores ? 1 : group.length(k);
+    variance += rolloutSquares(group.rewards + (scores ? k : group.firsts[k]), own, state.mu) / static_cast<double>(own);
   }
-  const double sigma = count > 0 ? std::sqrt(variance / static_cast<double>(count)) : 0;
+  const bool standardised = options.rule == Rule::botGrpo || options.rule == Rule::grpo;
+  state.sigma = std::sqrt(variance / (standardised && options.sample ? count - 1 : count));
+  if (!state.usable()) return;
+  const double inverse = standardised ? inverseScale(state.sigma, state.flat, options) : options.rule == Rule::rloo ? count / (count - 1) : 1;
+  for (std::size_t k = 0; k < group.size; ++k) {
+    if (!group.teaches(k)) continue;
+    double* out = group.out + group.firsts[k];
+    if (scores) std::fill(out, out + group.length(k), clipped((group.rewards[k] - state.mu) * inverse, options.clip));
+    else writeScaled(group.rewards + group.firsts[k], group.length(k), state.mu, inverse, options.clip, out);
+  }
+}
 
-  const bool flat = count > 0 && highest - lowest <= options.flatTolerance;
-  const bool skipped = count < 2 || !std::isfinite(mu) || !std::isfinite(sigma) || (flat && options.flatGroups == FlatGroups::skip);
-  const double inverse = skipped ? 0 : inverseScale(sigma, flat, options);
-
-  rewards = group.rewards;
-  double* out = group.out;
-  for (std::size_t k = 0; k < group.size; rewards += step(k), ++k) {
-    const auto length = static_cast<std::size_t>(group.lengths[k]);
-    if (kept[k] && !group.masked[k] && inverse > 0) {
-      writeRollout(rewards, length, mu, inverse, options.clip, perToken, out);
-    } else {
-      std::fill(out, out + length, 0.0);
+void oneGroup(const GroupView& group, const AdvantageOptions& options, double* statistics) {
+  GroupState state = judge(group, options);
+  if (!state.skipped) {
+    switch (options.rule) {
+      case Rule::botGrpo:
+      case Rule::grpo:
+      case Rule::drGrpo:
+      case Rule::rloo: centre(group, options, state); break;
+      case Rule::grpoProcess: processSteps(group, options, state); break;
+      case Rule::pure: minimumCredit(group, options, state); break;
+      case Rule::reinforce: break;
     }
-    out += length;
   }
+  clearTheRest(group, state);
+  writeStatistics(group, state, statistics);
+}
 
-  statistics[kMu] = mu;
-  statistics[kSigma] = sigma;
-  statistics[kKept] = static_cast<double>(count);
-  statistics[kDropped] = static_cast<double>(group.size - count);
-  statistics[kFlat] = flat;
-  statistics[kSkipped] = skipped;
+template <typename Body>
+void forGroups(std::size_t groups, std::size_t tokens, const Body& body) {
+  if (tokens >= 32768) return parallelBlocks(groups, body);
+  for (std::size_t g = 0; g < groups; ++g) body(g);  // waking a thread costs more than this much work
+}
+
+// G_t = r_t + discount G_{t+1} of every rollout into its place in the result; the sum of all, rollout by rollout.
+double writeReturns(const GroupView& group, double discount) {
+  double sum = 0;
+  for (std::size_t k = 0; k < group.size; ++k) {
+    if (!group.kept[k]) continue;
+    const double* rewards = group.rewards + group.firsts[k];
+    double* out = group.out + group.firsts[k];
+    double after = 0;
+    for (std::size_t t = group.length(k); t-- > 0;) out[t] = after = rewards[t] + discount * after;
+    sum += laneSum(group.length(k), [out](std::size_t t) { return out[t]; });
+  }
+  return sum;
+}
+
+void wholeBatch(const std::vector<GroupView>& groups, std::size_t allTokens, const AdvantageOptions& options, double* statistics) {
+  struct Part {
+    GroupState state;
+    double tokens = 0;
+    double sum = 0;
+    double squares = 0;
+  };
+  std::vector<Part> parts(groups.size());
+  forGroups(groups.size(), allTokens, [&](std::size_t g) {
+    Part& part = parts[g];
+    part.state = judge(groups[g], options);
+    if (part.state.skipped) return;
+    part.sum = writeReturns(groups[g], options.discount);
+    for (std::size_t k = 0; k < groups[g].size; ++k) part.tokens += groups[g].kept[k] ? static_cast<double>(groups[g].length(k)) : 0;
+  });
+  double tokens = 0;
+  double sum = 0;
+  for (const Part& part : parts) {
+    tokens += part.tokens;
+    sum += part.sum;
+  }
+  const double mu = sum / tokens;
+  forGroups(groups.size(), allTokens, [&](std::size_t g) {
+    for (std::size_t k = 0; k < groups[g].size && !parts[g].state.skipped; ++k) {
+      if (groups[g].kept[k]) parts[g].squares += rolloutSquares(groups[g].out + groups[g].firsts[k], groups[g].length(k), mu);
+    }
+  });
+  double squares = 0;
+  for (const Part& part : parts) squares += part.squares;
+  const double variance = squares / (options.sample ? tokens - 1 : tokens);
+  const double divisor = std::sqrt(variance + options.epsilon);
+  forGroups(groups.size(), allTokens, [&](std::size_t g) {
+    GroupState& state = parts[g].state;
+    if (!state.skipped) {
+      state.mu = mu;
+      state.sigma = std::sqrt(variance);
+    }
+    for (std::size_t k = 0; k < groups[g].size && state.usable(); ++k) {
+      double* own = groups[g].out + groups[g].firsts[k];
+      if (groups[g].teaches(k)) writeScaled(own, groups[g].length(k), mu, divisor > 0 ? 1 / divisor : 0, options.clip, own);
+    }
+    clearTheRest(groups[g], state);
+    writeStatistics(groups[g], state, statistics + g * kStatisticsColumns);
+  });
 }
 
 }  // namespace
 
 void advantages(const AdvantageBatch& batch, const AdvantageOptions& options, const AdvantageResult& result) {
-  std::vector<Group> groups;
+  std::size_t rollouts = 0;
+  for (std::size_t g = 0; g < batch.groups; ++g) rollouts += static_cast<std::size_t>(batch.groupSizes[g]);
+  std::vector<std::size_t> firsts(rollouts);  // of each rollout's tokens in its group
+  std::vector<GroupView> groups;
   groups.reserve(batch.groups);
   std::size_t rollout = 0;
   std::size_t token = 0;
   for (std::size_t g = 0; g < batch.groups; ++g) {
     const auto size = static_cast<std::size_t>(batch.groupSizes[g]);
-    const double* rewards = batch.rewards + (options.estimator == Estimator::botGrpo ? token : rollout);
-    groups.push_back({size, batch.lengths + rollout, batch.outcomes + rollout, batch.masked + rollout, rewards, result.advantages + token,
-                      result.kept + rollout});
-    for (std::size_t k = 0; k < size; ++k) token += static_cast<std::size_t>(batch.lengths[rollout + k]);
-    rollout += size;
+    groups.push_back({size, batch.lengths + rollout, firsts.data() + rollout, batch.outcomes + rollout, batch.masked + rollout,
+                      batch.rewards + (readsScores(options.rule) ? rollout : token), batch.stepEnds == nullptr ? nullptr : batch.stepEnds + token,
+                      result.advantages + token, result.kept + rollout});
+    std::size_t own = 0;
+    for (std::size_t k = 0; k < size; ++k, ++rollout) {
+      firsts[rollout] = own;
+      own += static_cast<std::size_t>(batch.lengths[rollout]);
+    }
+    token += own;
   }
-  const auto body = [&](std::size_t g) { oneGroup(groups[g], options, result.statistics + g * kStatisticsColumns); };
-  if (token < 32768) {  // waking a thread costs more than this much work
-    for (std::size_t g = 0; g < batch.groups; ++g) body(g);
-  } else {
-    parallelBlocks(batch.groups, body);
-  }
+  if (options.rule == Rule::reinforce) return wholeBatch(groups, token, options, result.statistics);
+  forGroups(batch.groups, token, [&](std::size_t g) { oneGroup(groups[g], options, result.statistics + g * kStatisticsColumns); });
 }
 
 }  // namespace satchel

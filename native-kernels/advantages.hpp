@@ -1,4 +1,4 @@
-// Group advantages of BoT-GRPO (arXiv 2610.09804) and GRPO (arXiv 2402.03300) over a batch of groups.
+// Advantages of every estimator over a batch of groups. The formulas stand in src-main/engine/policy/advantage-rules.ts.
 #pragma once
 
 #include <cstddef>
@@ -6,24 +6,32 @@
 
 namespace satchel {
 
-enum class Estimator : std::int32_t { botGrpo = 0, grpo = 1 };
+// The order of advantageRules and of flat-group policies in src-main/engine.
+enum class Rule : std::int32_t { botGrpo = 0, grpo = 1, drGrpo = 2, rloo = 3, grpoProcess = 4, pure = 5, reinforce = 6 };
 enum class FlatGroups : std::int32_t { keep = 0, meanOnly = 1, skip = 2, sigmaFloor = 3 };
 
 struct AdvantageOptions {
-  Estimator estimator;
+  Rule rule;
   FlatGroups flatGroups;
+  bool sample;  // deviation over K - 1 instead of K
   double epsilon;
   double sigmaFloor;
   double flatTolerance;
-  double clip;  // infinity: none
+  double clip;         // infinity: none
+  double temperature;  // pure
+  double discount;     // reinforce
 };
 
+/** Whether a rule reads one score a rollout instead of a reward a token. */
+inline bool readsScores(Rule rule) { return rule == Rule::grpo || rule == Rule::drGrpo || rule == Rule::rloo; }
+
 struct AdvantageBatch {
-  const double* rewards;           // botGrpo: one a token, rollouts one after another; grpo: one a rollout
+  const double* rewards;           // one a token, rollouts one after another; one a rollout where the rule reads scores
   const std::int32_t* lengths;     // [R] tokens of each rollout, 0 allowed
   const std::int32_t* groupSizes;  // [G] rollouts of each group
   const double* outcomes;          // [R]
   const std::uint8_t* masked;      // [R] not 0: counts in mu and sigma, but its advantages are 0
+  const std::uint8_t* stepEnds;    // one a token, not 0 where a step ends; null: every token is a step
   std::size_t groups;
 };
 
@@ -36,7 +44,7 @@ struct AdvantageResult {
   double* statistics;  // [G, 6]
 };
 
-/** A group is one block of work: its memory stays in the cache for all three passes. */
+/** A group is one block of work: its memory stays in the cache for all passes. */
 void advantages(const AdvantageBatch& batch, const AdvantageOptions& options, const AdvantageResult& result);
 
 /** The same, written as the formulas stand. */

@@ -13,7 +13,7 @@
 namespace {
 
 // Raised whenever arguments change: a binary of another number is not used.
-constexpr int kInterface = 2;
+constexpr int kInterface = 3;
 
 template <typename Element>
 struct TypeOf;
@@ -80,29 +80,27 @@ std::size_t total(const Arguments& arguments, std::size_t index, const std::int3
   return sum;
 }
 
-// advantages(rewards, lengths, groupSizes, outcomes, masked, settings, advantages, kept, statistics, reference)
-// settings: Float64Array [estimator, flatGroups, epsilon, sigmaFloor, flatTolerance, clip]
+// advantages(rewards, lengths, groupSizes, outcomes, masked, stepEnds, settings, advantages, kept, statistics, reference)
+// stepEnds: empty where every token is a step
+// settings: Float64Array [rule, flatGroups, sample, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount]
 void Advantages(const Napi::CallbackInfo& info) {
   const Arguments arguments{info, "advantages"};
-  const double* settings = arguments.array<double>(5, 6);
-  const satchel::AdvantageOptions options{static_cast<satchel::Estimator>(static_cast<int>(settings[0])),
-                                          static_cast<satchel::FlatGroups>(static_cast<int>(settings[1])),
-                                          settings[2],
-                                          settings[3],
-                                          settings[4],
-                                          settings[5]};
+  const double* s = arguments.array<double>(6, 9);
+  const satchel::AdvantageOptions options{
+      static_cast<satchel::Rule>(static_cast<int>(s[0])), static_cast<satchel::FlatGroups>(static_cast<int>(s[1])), s[2] != 0, s[3], s[4], s[5], s[6], s[7], s[8]};
   satchel::AdvantageBatch batch{};
   batch.groups = arguments.length(2);
   batch.groupSizes = arguments.array<std::int32_t>(2, batch.groups);
   const std::size_t rollouts = total(arguments, 2, batch.groupSizes, batch.groups);
   batch.lengths = arguments.array<std::int32_t>(1, rollouts);
   const std::size_t tokens = total(arguments, 1, batch.lengths, rollouts);
-  batch.rewards = arguments.array<double>(0, options.estimator == satchel::Estimator::grpo ? rollouts : tokens);
+  batch.rewards = arguments.array<double>(0, satchel::readsScores(options.rule) ? rollouts : tokens);
   batch.outcomes = arguments.array<double>(3, rollouts);
   batch.masked = arguments.array<std::uint8_t>(4, rollouts);
-  const satchel::AdvantageResult result{arguments.array<double>(6, tokens), arguments.array<std::uint8_t>(7, rollouts),
-                                        arguments.array<double>(8, batch.groups * satchel::kStatisticsColumns)};
-  (arguments.boolean(9) ? satchel::advantagesReference : satchel::advantages)(batch, options, result);
+  batch.stepEnds = arguments.length(5) == 0 ? nullptr : arguments.array<std::uint8_t>(5, tokens);
+  const satchel::AdvantageResult result{arguments.array<double>(7, tokens), arguments.array<std::uint8_t>(8, rollouts),
+                                        arguments.array<double>(9, batch.groups * satchel::kStatisticsColumns)};
+  (arguments.boolean(10) ? satchel::advantagesReference : satchel::advantages)(batch, options, result);
 }
 
 // sample(logits, rows, vocabulary, sampleLimit, temperature, topK, topP, minP, uniform, ids, logProbability, fullLogProbability, entropy, reference)

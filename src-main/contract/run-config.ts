@@ -1,10 +1,27 @@
 // The whole configuration of a run. `run.json` stores it with every default spelled out, so a run explains itself.
 import { z } from 'zod'
+import { chatConfigSchema } from './chat-config.ts'
+import { estimatorConfigSchema } from './estimator-config.ts'
 import { field } from './field.ts'
+import { lossConfigSchema } from './loss-config.ts'
+import { findConflicts, withMethodDefaults } from './methods.ts'
 import { rewardConfigSchema } from './reward-config.ts'
 
 const count = z.number().int().positive()
 const share = z.number().min(0).max(1)
+
+/** How many completions each prompt of a step gets. Every way of it looks at outcomes, never at the spread of token rewards. */
+export const groupsConfigSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('fixed') }),
+  z.strictObject({
+    kind: z.literal('dynamic'),
+    maxRefills: field(z.number().int().min(1).max(16).default(3), 'rounds', 'Satchel', 'How often groups whose outcomes are all the same are thrown away and other prompts sampled in their place.'),
+  }),
+  z.strictObject({
+    kind: z.literal('vigor'),
+    rounds: field(z.number().int().min(2).max(8).default(4), 'rounds', 'VIGOR', 'All prompts begin with 2 completions; after each round the half with the most varied outcomes goes on and doubles. A step costs promptsPerStep times groupSize completions as always.'),
+  }),
+])
 
 export const rolloutConfigSchema = z.strictObject({
   promptsPerStep: field(count.default(8), 'prompts', 'BoT-GRPO, React recipe', 'How many different prompts one step samples.'),
@@ -15,6 +32,8 @@ export const rolloutConfigSchema = z.strictObject({
   topP: field(z.number().gt(0).max(1).default(1), 'probability', 'Satchel', 'Keep the smallest set of ids with this much probability; 1 keeps all.'),
   minP: field(share.default(0), 'ratio', 'Satchel', 'Drop ids less likely than this share of the likeliest id; 0 keeps all.'),
   slots: field(count.default(64), 'rows', 'Satchel', 'How many completions are decoded side by side; a finished one makes room for the next.'),
+  groups: groupsConfigSchema.default({ kind: 'fixed' }),
+  overlongShare: field(share.default(0), 'share', 'DAPO takes 0.2', 'Over the last part of maxNewTokens, this share of it, the score falls linearly by up to 1; 0 leaves length alone.'),
 })
 
 /** Projections by PEFT's names. A family has either the separate or the packed (qkv, gate_up) ones; 'all-linear' means all it has. 'lm_head' is asked for by name: it adapts the output projection (dropout leaves it alone). */
@@ -35,29 +54,6 @@ export const adapterConfigSchema = z.discriminatedUnion('kind', [
 export const weightsConfigSchema = z.strictObject({
   precision: field(z.enum(['fp32', 'stored', 'int8', 'int4']).default('fp32'), '', 'Satchel', 'How the frozen matrices of the layers lie in memory under LoRA: float32, as the file has them (fp16 or bf16), or in blocks of 32 with 8 or 4 bits. Embedding and output projection stay float32.'),
   streamLayers: field(z.boolean().default(false), '', 'Satchel', 'Read each layer from the model file when it is needed: the model may be larger than the memory, and everything takes longer.'),
-})
-
-export const estimatorConfigSchema = z.strictObject({
-  name: field(z.enum(['bot-grpo', 'grpo']).default('bot-grpo'), '', 'BoT-GRPO', 'How rewards become advantages.'),
-  epsilon: field(z.number().nonnegative().default(1e-6), '', 'Satchel', 'Added to the standard deviation.'),
-  flatGroups: field(z.enum(['keep', 'mean-only', 'skip', 'sigma-floor']).default('keep'), '', 'BoT-GRPO keeps them', 'What to do with a group whose outcomes are all the same.'),
-  sigmaFloor: field(z.number().positive().default(0.3), 'reward', 'Satchel', 'Smallest standard deviation used when flatGroups is sigma-floor.'),
-  flatTolerance: field(z.number().nonnegative().default(1e-9), 'reward', 'Satchel', 'Outcomes closer than this count as the same.'),
-  clipAdvantage: field(z.number().positive().nullable().default(null), '', 'Satchel', 'Largest absolute advantage; empty leaves advantages as they are.'),
-  maskTruncated: field(z.boolean().default(false), '', 'DAPO', 'Truncated completions teach nothing when on.'),
-})
-
-export const lossConfigSchema = z.strictObject({
-  clipLow: field(z.number().positive().default(0.2), 'ratio', 'PPO', 'The probability ratio is not rewarded below 1 minus this.'),
-  clipHigh: field(z.number().positive().default(0.2), 'ratio', 'PPO', 'The probability ratio is not rewarded above 1 plus this.'),
-  aggregation: field(z.enum(['token-then-rollout', 'all-tokens', 'constant-length']).default('token-then-rollout'), '', 'BoT-GRPO', 'How token losses become one number.'),
-  constantLength: field(count.default(256), 'tokens', 'Dr.GRPO', 'The divisor when aggregation is constant-length.'),
-  correction: field(z.enum(['none', 'truncated', 'masked']).default('none'), '', 'TRL', 'What to do where the law completions were drawn from (top-k, top-p, min-p) is not the policy itself: nothing, weigh tokens by the ratio up to a cap, or leave tokens outside a band out.'),
-  correctionCap: field(z.number().positive().default(2), 'ratio', 'TRL', 'Largest weight when correction is truncated.'),
-  correctionLow: field(z.number().nonnegative().default(0.5), 'ratio', 'IcePop', 'Lower end of the band when correction is masked.'),
-  correctionHigh: field(z.number().positive().default(5), 'ratio', 'IcePop', 'Upper end of the band when correction is masked.'),
-  klCoefficient: field(z.number().nonnegative().default(0), '', 'Satchel', 'Weight of the distance to the reference model; 0 leaves it out.'),
-  klEstimator: field(z.enum(['k1', 'k2', 'k3']).default('k3'), '', 'GRPO', 'Which estimate of the KL divergence is added to the loss.'),
 })
 
 export const optimizerConfigSchema = z.strictObject({
@@ -91,7 +87,7 @@ export const evaluationConfigSchema = z.strictObject({
   temperature: field(z.number().positive().default(1), '', 'Satchel', 'Temperature of the evaluation.'),
 })
 
-export const runConfigSchema = z.strictObject({
+const runConfigObject = z.strictObject({
   version: z.literal(1).default(1),
   name: field(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/).default('run'), '', 'Satchel', 'Name of the run and of its folder.'),
   model: field(z.string().min(1), '', '', 'Folder of the base model.'),
@@ -105,6 +101,7 @@ export const runConfigSchema = z.strictObject({
   rewardWorkers: field(count.default(1), 'processes', 'Satchel', 'Processes that score completions beside generation.'),
   adapter: adapterConfigSchema.default({ kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: ['all-linear'] }),
   weights: weightsConfigSchema.prefault({}),
+  chat: chatConfigSchema.prefault({}),
   rollout: rolloutConfigSchema.prefault({}),
   reward: rewardConfigSchema.prefault({}),
   estimator: estimatorConfigSchema.prefault({}),
@@ -114,13 +111,23 @@ export const runConfigSchema = z.strictObject({
   evaluation: evaluationConfigSchema.prefault({}),
 })
 
+/** Fields that are left out take the defaults of the estimator's method (methods.ts), then their own; combinations that make no sense are refused. */
+export const runConfigSchema = z.preprocess(
+  withMethodDefaults,
+  runConfigObject.superRefine((config, context) => {
+    for (const { path, message } of findConflicts(config)) context.addIssue({ code: 'custom', path: [...path], message })
+  }),
+)
+
 export type RunConfig = z.infer<typeof runConfigSchema>
-export type RunConfigInput = z.input<typeof runConfigSchema>
+export type RunConfigInput = z.input<typeof runConfigObject>
 export type RolloutConfig = z.infer<typeof rolloutConfigSchema>
 export type AdapterConfig = z.infer<typeof adapterConfigSchema>
 export type WeightsConfig = z.infer<typeof weightsConfigSchema>
-export type EstimatorConfig = z.infer<typeof estimatorConfigSchema>
-export type LossConfig = z.infer<typeof lossConfigSchema>
+export type GroupsConfig = z.infer<typeof groupsConfigSchema>
 export type OptimizerConfig = z.infer<typeof optimizerConfigSchema>
 export type TrainingConfig = z.infer<typeof trainingConfigSchema>
 export type EvaluationConfig = z.infer<typeof evaluationConfigSchema>
+
+export { estimatorConfigSchema, type EstimatorConfig } from './estimator-config.ts'
+export { lossConfigSchema, type LossConfig } from './loss-config.ts'

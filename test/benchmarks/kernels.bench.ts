@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { estimatorConfigSchema } from '../../src-main/contract/run-config.ts'
+import { advantageSettings } from '../../src-main/engine/policy/advantage-settings.ts'
 import type { AdvantageBatch, AdvantageResult } from '../../src-main/engine/policy/advantages.ts'
 import { allocateAdvantages, kernelsOf, loadBinary, typescriptKernels } from '../../src-main/engine/runtime/kernels.ts'
 import type { AdamWOptions, Kernels } from '../../src-main/engine/runtime/kernels.ts'
@@ -41,8 +42,8 @@ function advantageRows(native: Kernels | undefined, quick: boolean): BenchmarkRo
   const time = medians(
     {
       copy: () => copied.set(batch.rewards),
-      typescript: () => typescriptKernels.advantages(config, batch, result),
-      ...(native === undefined ? {} : { native: () => native.advantages(config, batch, result) }),
+      typescript: () => typescriptKernels.advantages(advantageSettings(config), batch, result),
+      ...(native === undefined ? {} : { native: () => native.advantages(advantageSettings(config), batch, result) }),
     },
     quick ? 11 : 101,
   )

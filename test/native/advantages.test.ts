@@ -1,14 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { estimatorConfigSchema } from '../../src-main/contract/run-config.ts'
+import type { z } from 'zod'
+import { estimatorConfigSchema, estimatorNames } from '../../src-main/contract/estimator-config.ts'
 import type { EstimatorConfig } from '../../src-main/contract/run-config.ts'
+import { advantageRules, advantageSettings, readsScores } from '../../src-main/engine/policy/advantage-settings.ts'
+import type { AdvantageSettings } from '../../src-main/engine/policy/advantage-settings.ts'
 import type { AdvantageBatch, AdvantageResult } from '../../src-main/engine/policy/advantages.ts'
 import { readStatistics } from '../../src-main/engine/policy/advantages.ts'
 import { allocateAdvantages, computeAdvantages } from '../../src-main/engine/runtime/kernels.ts'
 import { createStream } from '../../src-main/engine/runtime/random.ts'
 import { implementations, largestDifference, loaded, sameBits } from './support.ts'
 
-const config = (settings: Partial<EstimatorConfig> = {}): EstimatorConfig => ({ ...estimatorConfigSchema.parse({}), ...settings })
+const config = (settings: z.input<typeof estimatorConfigSchema> = {}): EstimatorConfig => estimatorConfigSchema.parse(settings)
 
 /** One group a list; a rollout is its token rewards. */
 function batchOf(groups: number[][][], outcomes?: number[][], masked?: boolean[][]): AdvantageBatch {
@@ -23,6 +26,10 @@ function batchOf(groups: number[][][], outcomes?: number[][], masked?: boolean[]
 }
 
 function run(kernels: (typeof implementations)[number][1], settings: EstimatorConfig, batch: AdvantageBatch): AdvantageResult {
+  return runSettings(kernels, advantageSettings(settings), batch)
+}
+
+function runSettings(kernels: (typeof implementations)[number][1], settings: AdvantageSettings, batch: AdvantageBatch): AdvantageResult {
   const result = allocateAdvantages(batch)
   result.advantages.fill(Number.NaN) // a kernel has to write every place
   kernels.advantages(settings, batch, result)
@@ -170,44 +177,50 @@ describe.each(implementations)('advantages, %s', (_, kernels) => {
 })
 
 describe('implementations of advantages', () => {
-  const anyReward = fc.oneof({ weight: 40, arbitrary: fc.integer({ min: -300, max: 300 }).map((n) => n / 64) }, { weight: 1, arbitrary: fc.constantFrom(Number.NaN, Infinity, -Infinity) })
-  const anyRollout = fc.record({ rewards: fc.array(anyReward, { maxLength: 50 }), outcome: fc.constantFrom(-1, -1, -1, 0, 0.5), masked: fc.boolean(), score: anyReward })
+  const anyReward = fc.oneof({ weight: 40, arbitrary: fc.integer({ min: -300, max: 300 }).map((n) => n / 64) }, { weight: 1, arbitrary: fc.constantFrom(Number.NaN, Infinity, -Infinity, 1e200) })
+  const anyRollout = fc.record({ rewards: fc.array(anyReward, { maxLength: 50 }), outcome: fc.constantFrom(-1, -1, -1, 0, 0.5), masked: fc.boolean(), score: anyReward, ends: fc.infiniteStream(fc.boolean()) })
   const anyGroups = fc.array(fc.array(anyRollout, { maxLength: 7 }), { maxLength: 5 })
   const anyConfig = fc.record({
-    name: fc.constantFrom('bot-grpo' as const, 'grpo' as const),
+    name: fc.constantFrom(...estimatorNames),
     flatGroups: fc.constantFrom('keep' as const, 'mean-only' as const, 'skip' as const, 'sigma-floor' as const),
+    deviation: fc.constantFrom('population' as const, 'sample' as const),
     clipAdvantage: fc.constantFrom(null, 0.5, 3),
     epsilon: fc.constantFrom(1e-6, 0.01),
+    discount: fc.constantFrom(1, 0.9),
   })
 
-  it('agree to 1e-12 on whatever a batch may hold', () => {
+  it.each(advantageRules)('agree to 1e-12 on whatever a batch may hold: %s', (rule) => {
     fc.assert(
-      fc.property(anyGroups, anyConfig, (groups, settings) => {
-        const batch = batchOf(groups.map((group) => group.map((r) => r.rewards)), groups.map((group) => group.map((r) => r.outcome)), groups.map((group) => group.map((r) => r.masked)))
-        const full = settings.name === 'grpo' ? { ...batch, rewards: Float64Array.from(groups.flat(), (r) => r.score) } : batch
-        const results = implementations.map(([, kernels]) => run(kernels, config(settings), full))
+      fc.property(anyGroups, anyConfig, fc.boolean(), (groups, { clipAdvantage, ...numbers }, stepped) => {
+        const plain = batchOf(groups.map((group) => group.map((r) => r.rewards)), groups.map((group) => group.map((r) => r.outcome)), groups.map((group) => group.map((r) => r.masked)))
+        const stepEnds = Uint8Array.from(groups.flat().flatMap(({ rewards, ends }) => rewards.map(() => Number(ends.next().value))))
+        const batch = { ...plain, ...(readsScores(rule) ? { rewards: Float64Array.from(groups.flat(), (r) => r.score) } : {}), ...(stepped ? { stepEnds } : {}) }
+        const settings: AdvantageSettings = { ...advantageSettings(config()), ...numbers, rule, clip: clipAdvantage ?? Infinity, sigmaFloor: 0.3, temperature: 0.1 }
+        const results = implementations.map(([, kernels]) => runSettings(kernels, settings, batch))
         for (const result of results) {
           expect(largestDifference(result.advantages, results[0]!.advantages)).toBeLessThan(1e-12)
           expect(largestDifference(result.statistics, results[0]!.statistics)).toBeLessThan(1e-12)
           expect(result.kept).toEqual(results[0]!.kept)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
-  it('agree on 64 groups of 8 rollouts of up to 1,024 tokens, bit by bit for 1, 2 and 5 threads', () => {
+  it.each(advantageRules)('agree on 64 groups of 8 rollouts of up to 1,024 tokens, bit by bit for 1, 2 and 5 threads: %s', (rule) => {
     const stream = createStream(1, 'advantages')
     const groups = Array.from({ length: 64 }, () => Array.from({ length: 8 }, () => Array.from({ length: 1 + stream.integer(1024) }, () => stream.normal())))
-    const batch = batchOf(groups)
-    const results = implementations.map(([, kernels]) => run(kernels, config(), batch))
+    const plain = batchOf(groups)
+    const batch = readsScores(rule) ? { ...plain, rewards: Float64Array.from(groups.flat(), (rollout) => rollout[0]!) } : plain
+    const settings: AdvantageSettings = { ...advantageSettings(config()), rule, temperature: 0.1, discount: 0.99 }
+    const results = implementations.map(([, kernels]) => runSettings(kernels, settings, batch))
     for (const result of results) {
       expect(largestDifference(result.advantages, results[0]!.advantages)).toBeLessThan(1e-12)
       expect(largestDifference(result.statistics, results[0]!.statistics)).toBeLessThan(1e-12)
     }
     const threaded = [1, 2, 5].map((threads) => {
       loaded.binary?.setThreadCount(threads)
-      return run(implementations[1]?.[1] ?? implementations[0]![1], config(), batch)
+      return runSettings(implementations[1]?.[1] ?? implementations[0]![1], settings, batch)
     })
     loaded.binary?.setThreadCount(0)
     for (const result of threaded) expect(sameBits(result, threaded[0]!)).toBe(true)

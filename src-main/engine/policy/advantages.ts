@@ -1,22 +1,19 @@
-// Group advantages: how the rewards of a group of rollouts become one number a token.
-//
-// BoT-GRPO (arXiv 2610.09804; K rollouts of one prompt, L_k tokens each, token rewards r_t^k)
-//   mu      = 1/K sum_k 1/L_k sum_t r_t^k
-//   sigma^2 = 1/K sum_k 1/L_k sum_t (r_t^k - mu)^2
-//   A_t^k   = (r_t^k - mu) / (sigma + eps)
-// GRPO (arXiv 2402.03300, population deviation): the same with one score for all tokens of a rollout.
+// Batch advantages: groups of rewards in, one number a token out. The formulas are in advantage-rules.ts; here is what surrounds them.
 //
 // Order, fixed: finite check -> completion mask -> drop empty and non-finite rollouts -> truncation mask -> flat-group policy on the
-// outcome -> mu, sigma -> A -> clip A. (The completion mask is applied in group-advantages.ts, before rewards become one flat array.)
+// outcome -> the rule -> clip A. (The completion mask is applied in group-advantages.ts, before rewards become one flat array.)
 //
-// Deviations from the paper, all options: flat groups may be treated apart, A may be clipped, truncated rollouts may be masked.
+// Deviations from the papers, all options: flat groups may be treated apart, A may be clipped, truncated rollouts may be masked.
 //
 // This file is the readable form. It serves where the native kernel does not exist, and the kernel is tested against it.
-import type { EstimatorConfig } from '../../contract/run-config.ts'
+import { centreScores, minimumCredit, standardiseSteps, standardiseTokens, whitenReturns } from './advantage-rules.ts'
+import type { RewardedRollout, RuleResult } from './advantage-rules.ts'
+import { readsScores } from './advantage-settings.ts'
+import type { AdvantageSettings } from './advantage-settings.ts'
 
 /** Groups of rollouts as flat arrays. R rollouts stand one after another, group by group; T is the sum of `lengths`. */
 export interface AdvantageBatch {
-  /** bot-grpo: [T] one reward a token. grpo: [R] one score a rollout. Values that are not finite are allowed: see `kept`. */
+  /** [R] one score a rollout where the rule reads scores, otherwise [T] one reward a token. Values that are not finite are allowed: see `kept`. */
   readonly rewards: Float64Array
   /** [R] tokens of each rollout; 0 is allowed. */
   readonly lengths: Int32Array
@@ -26,6 +23,8 @@ export interface AdvantageBatch {
   readonly outcomes: Float64Array
   /** [R] 1: the rollout counts in mu and sigma, but its advantages are 0. */
   readonly masked: Uint8Array
+  /** [T] 1 where a step of the process reward ends (the last token always does); every token is a step where it is left out. */
+  readonly stepEnds?: Uint8Array
 }
 
 export interface AdvantageResult {
@@ -38,9 +37,9 @@ export interface AdvantageResult {
 }
 
 export interface GroupStatistics {
-  /** Mean of the kept rollouts' mean rewards. */
+  /** Mean of what the rule centres: rollouts' mean rewards, pooled step rewards, credits, or the whole batch's returns; 0 in a skipped group. */
   readonly mu: number
-  /** Population deviation, before epsilon and floor. */
+  /** Its deviation, before epsilon and floor; 0 in a skipped group. */
   readonly sigma: number
   /** Rollouts that count in mu and sigma. */
   readonly kept: number
@@ -60,91 +59,111 @@ export function readStatistics(statistics: Float64Array, group: number): GroupSt
   return { mu: mu!, sigma: sigma!, kept: kept!, dropped: dropped!, flat: flat === 1, skipped: skipped === 1 }
 }
 
-/** Computes `result` for every group of `batch`. Lengths are trusted here; `computeAdvantages` in runtime/kernels.ts checks them. */
-export function advantagesTypeScript(config: EstimatorConfig, batch: AdvantageBatch, result: AdvantageResult): void {
-  let rollout = 0
-  let token = 0
-  for (let g = 0; g < batch.groupSizes.length; g++) {
-    const group: Rollout[] = []
-    for (const end = rollout + batch.groupSizes[g]!; rollout < end; rollout++) {
-      const length = batch.lengths[rollout]!
-      const rewards = config.name === 'grpo' ? batch.rewards.subarray(rollout, rollout + Math.min(length, 1)) : batch.rewards.subarray(token, token + length)
-      const masked = batch.masked[rollout] !== 0
-      group.push({ index: rollout, rewards, outcome: batch.outcomes[rollout]!, masked, advantages: result.advantages.subarray(token, token + length) })
-      token += length
-    }
-    groupTypeScript(config, group, result.kept, result.statistics.subarray(g * statisticsColumns, (g + 1) * statisticsColumns))
-  }
-}
-
-interface Rollout {
+interface Rollout extends RewardedRollout {
   readonly index: number
-  /** One a token; for GRPO a single score that stands for every token. */
-  readonly rewards: Float64Array
   readonly outcome: number
   readonly masked: boolean
   /** Where its advantages go. */
   readonly advantages: Float64Array
 }
 
-function groupTypeScript(config: EstimatorConfig, group: readonly Rollout[], keptFlags: Uint8Array, statistics: Float64Array): void {
+interface Group {
+  readonly size: number
+  readonly kept: readonly Rollout[]
+  readonly flat: boolean
+  readonly skipped: boolean
+}
+
+/** Computes `result` for every group of `batch`. Lengths are trusted here; `computeAdvantages` in runtime/kernels.ts checks them. */
+export function advantagesTypeScript(settings: AdvantageSettings, batch: AdvantageBatch, result: AdvantageResult): void {
+  result.advantages.fill(0)
+  result.kept.fill(0)
+  const groups = readGroups(settings, batch, result).map((rollouts) => judgeGroup(settings, rollouts))
+  for (const { kept } of groups) for (const rollout of kept) result.kept[rollout.index] = 1
+  const results = applyRule(settings, groups)
+  groups.forEach(({ size, kept, flat, skipped }, g) => {
+    const { mu, sigma, advantages } = results[g] ?? { mu: 0, sigma: 0, advantages: [] }
+    const usable = Number.isFinite(mu) && Number.isFinite(sigma)
+    if (usable) advantages.forEach((own, k) => writeAdvantages(kept[k]!, own, settings.clip))
+    result.statistics.set([mu, sigma, kept.length, size - kept.length, Number(flat), Number(skipped || !usable)], g * statisticsColumns)
+  })
+}
+
+function readGroups({ rule }: AdvantageSettings, batch: AdvantageBatch, result: AdvantageResult): Rollout[][] {
+  let index = 0
+  let token = 0
+  return Array.from(batch.groupSizes, (size) =>
+    Array.from({ length: size }, (): Rollout => {
+      const length = batch.lengths[index]!
+      const end = token + length
+      const rollout = {
+        index,
+        length,
+        rewards: readsScores(rule) ? batch.rewards.subarray(index, index + Math.min(length, 1)) : batch.rewards.subarray(token, end),
+        stepEnds: batch.stepEnds?.subarray(token, end),
+        outcome: batch.outcomes[index]!,
+        masked: batch.masked[index] !== 0,
+        advantages: result.advantages.subarray(token, end),
+      }
+      index++
+      token = end
+      return rollout
+    }),
+  )
+}
+
+function judgeGroup({ flatGroups, flatTolerance, rule }: AdvantageSettings, rollouts: readonly Rollout[]): Group {
   // Drop: without a token there is no mean, and one NaN would take the whole group with it.
-  const kept = group.filter((rollout) => rollout.rewards.length > 0 && Number.isFinite(mean(rollout.rewards)) && Number.isFinite(rollout.outcome))
-  for (const rollout of group) {
-    rollout.advantages.fill(0)
-    keptFlags[rollout.index] = 0
-  }
-  for (const rollout of kept) keptFlags[rollout.index] = 1
-
+  const kept = rollouts.filter(({ length, rewards, outcome }) => length > 0 && rewards.every(Number.isFinite) && Number.isFinite(outcome))
   // Flatness is a matter of outcomes: in a group of equal failures tiny local penalties would otherwise be blown up to unit size.
-  const outcomes = kept.map((rollout) => rollout.outcome)
-  const flat = kept.length > 0 && Math.max(...outcomes) - Math.min(...outcomes) <= config.flatTolerance
+  const outcomes = kept.map(({ outcome }) => outcome)
+  const flat = kept.length > 0 && Math.max(...outcomes) - Math.min(...outcomes) <= flatTolerance
+  // A rollout alone has nothing to be compared with, except under REINFORCE++, which compares with the whole batch.
+  const fewest = rule === 'reinforce++' ? 1 : 2
+  return { size: rollouts.length, kept, flat, skipped: kept.length < fewest || (flat && flatGroups === 'skip') }
+}
 
-  const mu = kept.length === 0 ? 0 : sum(kept.map((rollout) => mean(rollout.rewards))) / kept.length
-  const sigma = kept.length === 0 ? 0 : Math.sqrt(sum(kept.map((rollout) => meanSquare(rollout.rewards, mu))) / kept.length)
-  const skipped = kept.length < 2 || !Number.isFinite(mu) || !Number.isFinite(sigma) || (flat && config.flatGroups === 'skip')
+/** One result a group; none where the group is skipped. */
+function applyRule(settings: AdvantageSettings, groups: readonly Group[]): (RuleResult | undefined)[] {
+  if (settings.rule !== 'reinforce++') return groups.map((group) => (group.skipped ? undefined : groupRule(settings, group)))
+  const taking = groups.filter(({ skipped }) => !skipped)
+  const { mu, sigma, advantages } = whitenReturns(taking.flatMap(({ kept }) => kept), settings)
+  let first = 0
+  return groups.map(({ skipped, kept }) => (skipped ? undefined : { mu, sigma, advantages: advantages.slice(first, (first += kept.length)) }))
+}
 
-  const divisor = flat ? flatDivisor(config, sigma) : sigma + config.epsilon
-  const bound = config.clipAdvantage ?? Infinity
-  if (!skipped && divisor > 0) {
-    for (const rollout of kept) if (!rollout.masked) writeAdvantages(rollout, mu, divisor, bound)
+function groupRule(settings: AdvantageSettings, { kept, flat }: Group): RuleResult {
+  const divisorOf = (sigma: number): number => (flat ? flatDivisor(settings, sigma) : sigma + settings.epsilon)
+  switch (settings.rule) {
+    case 'bot-grpo':
+    case 'grpo':
+      return standardiseTokens(kept, settings, divisorOf)
+    case 'dr-grpo':
+    case 'rloo':
+      return centreScores(kept, settings)
+    case 'grpo-process':
+      return standardiseSteps(kept, settings, divisorOf)
+    case 'pure':
+      return minimumCredit(kept, settings)
+    case 'reinforce++':
+      throw new Error('REINFORCE++ is no matter of one group')
   }
-  statistics.set([mu, sigma, kept.length, group.length - kept.length, Number(flat), Number(skipped)])
 }
 
 /** What A is divided by in a group whose outcomes are all the same. */
-function flatDivisor(config: EstimatorConfig, sigma: number): number {
-  switch (config.flatGroups) {
+function flatDivisor(settings: AdvantageSettings, sigma: number): number {
+  switch (settings.flatGroups) {
     case 'keep': // the paper
     case 'skip': // never used
-      return sigma + config.epsilon
+      return sigma + settings.epsilon
     case 'mean-only':
       return 1
     case 'sigma-floor':
-      return Math.max(sigma, config.sigmaFloor) + config.epsilon
+      return Math.max(sigma, settings.sigmaFloor) + settings.epsilon
   }
 }
 
-function writeAdvantages({ rewards, advantages }: Rollout, mu: number, divisor: number, bound: number): void {
-  for (let t = 0; t < advantages.length; t++) {
-    const reward = rewards.length === 1 ? rewards[0]! : rewards[t]!
-    advantages[t] = Math.min(Math.max((reward - mu) / divisor, -bound), bound)
-  }
-}
-
-function sum(values: ArrayLike<number>): number {
-  let total = 0
-  for (let i = 0; i < values.length; i++) total += values[i]!
-  return total
-}
-
-function mean(values: Float64Array): number {
-  return sum(values) / values.length
-}
-
-/** Mean of (r - mu)^2: in double precision and after the mean is known; a one-pass formula loses small deviations altogether. */
-function meanSquare(values: Float64Array, mu: number): number {
-  let total = 0
-  for (let i = 0; i < values.length; i++) total += (values[i]! - mu) ** 2
-  return total / values.length
+function writeAdvantages({ masked, advantages }: Rollout, own: Float64Array, clip: number): void {
+  if (masked) return
+  for (let t = 0; t < advantages.length; t++) advantages[t] = Math.min(Math.max(own.length === 1 ? own[0]! : own[t]!, -clip), clip)
 }

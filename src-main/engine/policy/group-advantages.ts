@@ -1,4 +1,5 @@
 // The advantage step of the training loop: groups as the loop holds them in, one advantage a token out.
+import { rewardForm } from '../../contract/estimator-config.ts'
 import type { EstimatorConfig } from '../../contract/run-config.ts'
 import { computeAdvantages } from '../runtime/kernels.ts'
 import { readStatistics } from './advantages.ts'
@@ -6,16 +7,18 @@ import type { GroupStatistics } from './advantages.ts'
 
 /** The rollouts of one prompt; every array has one entry a rollout. */
 export interface RolloutGroup {
-  /** [K][L_k] token rewards of eq. 4, one a sampled token, the end-of-sequence token included. */
+  /** [K][L_k] one reward a sampled token, the end-of-sequence token included; placed as the estimator reads them (reward-placement.ts). */
   readonly tokenRewards: readonly Float64Array[]
   /** [K] outcome without local signals: flatness is tested on it. */
   readonly outcomes: readonly number[]
   /** [K] the completion was cut off at its length limit. */
   readonly truncated: readonly boolean[]
-  /** [K] GRPO's one score a rollout; the outcomes serve where it is left out. BoT-GRPO does not read it. */
+  /** [K] One score a rollout; the outcomes serve where it is left out. Estimators that take token rewards do not read it. */
   readonly scores?: readonly number[]
   /** [K][L_k] 0 for tokens the policy did not write (inserted text); all tokens count where it is left out. */
   readonly completionMasks?: readonly Uint8Array[]
+  /** [K][L_k] 1 where a step of the process reward ends; every token is a step where it is left out. */
+  readonly stepEnds?: readonly Uint8Array[]
 }
 
 /**
@@ -47,12 +50,14 @@ export function groupAdvantages(config: EstimatorConfig, groups: readonly Rollou
   // The finite check comes before the completion mask: a NaN under the mask still says that the rollout's rewards are broken.
   const outcomes = Float64Array.from(groups.flatMap((group) => [...group.outcomes]), (outcome, r) => (isFiniteUnderMask(rewards[r]!, masks[r]) ? outcome : Number.NaN))
 
+  const stepEnds = groups.flatMap((group) => group.tokenRewards.map((tokens, k) => group.stepEnds?.[k] ?? new Uint8Array(tokens.length).fill(1)))
   const result = computeAdvantages(config, {
-    rewards: config.name === 'grpo' ? Float64Array.from(groups.flatMap((group) => [...(group.scores ?? group.outcomes)])) : flatten(rewards, masks, lengths),
+    rewards: rewardForm(config.name) === 'score' ? Float64Array.from(groups.flatMap((group) => [...(group.scores ?? group.outcomes)])) : flatten(Float64Array, rewards, masks, lengths),
     lengths,
     groupSizes: Int32Array.from(groups, (group) => group.tokenRewards.length),
     outcomes,
     masked,
+    ...(groups.some((group) => group.stepEnds !== undefined) ? { stepEnds: flatten(Uint8Array, stepEnds, masks, lengths) } : {}),
   })
 
   let token = 0
@@ -75,13 +80,15 @@ export function lossLengths(lengths: readonly number[], fates: readonly RolloutF
 
 function checkGroup(group: RolloutGroup, g: number): void {
   const rollouts = group.tokenRewards.length
-  for (const [name, list] of Object.entries({ outcomes: group.outcomes, truncated: group.truncated, scores: group.scores, completionMasks: group.completionMasks })) {
+  for (const [name, list] of Object.entries({ outcomes: group.outcomes, truncated: group.truncated, scores: group.scores, completionMasks: group.completionMasks, stepEnds: group.stepEnds })) {
     if (list !== undefined && list.length !== rollouts) throw new Error(`group ${g}: ${rollouts} rollouts but ${list.length} ${name}`)
   }
-  group.completionMasks?.forEach((mask, k) => {
-    const length = group.tokenRewards[k]!.length
-    if (mask.length !== length) throw new Error(`group ${g}, rollout ${k}: ${length} token rewards but a completion mask of ${mask.length}`)
-  })
+  for (const [name, flags] of Object.entries({ 'a completion mask': group.completionMasks, 'step ends': group.stepEnds })) {
+    flags?.forEach((own, k) => {
+      const length = group.tokenRewards[k]!.length
+      if (own.length !== length) throw new Error(`group ${g}, rollout ${k}: ${length} token rewards but ${name} of ${own.length}`)
+    })
+  }
 }
 
 function countTokens(tokens: Float64Array, mask: Uint8Array | undefined): number {
@@ -93,10 +100,10 @@ function isFiniteUnderMask(tokens: Float64Array, mask: Uint8Array | undefined): 
   return mask === undefined || tokens.every(Number.isFinite)
 }
 
-function flatten(rewards: readonly Float64Array[], masks: readonly (Uint8Array | undefined)[], lengths: Int32Array): Float64Array {
-  const flat = new Float64Array(lengths.reduce((total, length) => total + length, 0))
+function flatten<T extends Float64Array | Uint8Array>(kind: new (length: number) => T, values: readonly T[], masks: readonly (Uint8Array | undefined)[], lengths: Int32Array): T {
+  const flat = new kind(lengths.reduce((total, length) => total + length, 0))
   let position = 0
-  rewards.forEach((tokens, r) => {
+  values.forEach((tokens, r) => {
     const mask = masks[r]
     flat.set(mask === undefined ? tokens : tokens.filter((_, t) => mask[t] !== 0), position)
     position += lengths[r]!

@@ -8,6 +8,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import type { EstimatorConfig } from '../../contract/run-config.ts'
+import { advantageRules, advantageSettings, readsScores } from '../policy/advantage-settings.ts'
+import type { AdvantageSettings } from '../policy/advantage-settings.ts'
 import { advantagesTypeScript, statisticsColumns } from '../policy/advantages.ts'
 import type { AdvantageBatch, AdvantageResult } from '../policy/advantages.ts'
 import { adamWTypeScript, biasCorrections, squaredNormTypeScript } from './adamw.ts'
@@ -21,7 +23,7 @@ export type { AdamWOptions, SamplingResult }
 
 /** One implementation of every kernel. Arrays are trusted: call the functions below instead, which check them. */
 export interface Kernels {
-  advantages(config: EstimatorConfig, batch: AdvantageBatch, result: AdvantageResult): void
+  advantages(settings: AdvantageSettings, batch: AdvantageBatch, result: AdvantageResult): void
   sample(batch: SamplingBatch, result: SamplingResult): void
   adamW(parameter: Float32Array, gradient: Float32Array, m: Float32Array, v: Float32Array, options: AdamWOptions): void
   squaredNorm(values: Float32Array): number
@@ -34,7 +36,7 @@ export interface Kernels {
 interface NativeBinary {
   readonly interfaceNumber: number
   advantages(
-    rewards: Float64Array, lengths: Int32Array, groupSizes: Int32Array, outcomes: Float64Array, masked: Uint8Array, settings: Float64Array,
+    rewards: Float64Array, lengths: Int32Array, groupSizes: Int32Array, outcomes: Float64Array, masked: Uint8Array, stepEnds: Uint8Array, settings: Float64Array,
     advantages: Float64Array, kept: Uint8Array, statistics: Float64Array, reference: boolean,
   ): void
   sample(
@@ -50,8 +52,7 @@ interface NativeBinary {
   threadCount(): number
 }
 
-const supportedInterface = 2
-const estimatorNumbers = { 'bot-grpo': 0, grpo: 1 } as const
+const supportedInterface = 3
 const flatGroupNumbers = { keep: 0, 'mean-only': 1, skip: 2, 'sigma-floor': 3 } as const
 
 export const typescriptKernels: Kernels = {
@@ -67,10 +68,11 @@ export const typescriptKernels: Kernels = {
 /** The kernels of a loaded binary; `reference` selects the naive form that stands beside each fast one. */
 export function kernelsOf(binary: NativeBinary, reference = false): Kernels {
   return {
-    advantages(config, batch, result) {
-      const settings = Float64Array.of(estimatorNumbers[config.name], flatGroupNumbers[config.flatGroups], config.epsilon, config.sigmaFloor, config.flatTolerance, config.clipAdvantage ?? Infinity)
-      const { rewards, lengths, groupSizes, outcomes, masked } = batch
-      binary.advantages(rewards, lengths, groupSizes, outcomes, masked, settings, result.advantages, result.kept, result.statistics, reference)
+    advantages(settings, batch, result) {
+      const { rule, flatGroups, deviation, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount } = settings
+      const numbers = Float64Array.of(advantageRules.indexOf(rule), flatGroupNumbers[flatGroups], Number(deviation === 'sample'), epsilon, sigmaFloor, flatTolerance, clip, temperature, discount)
+      const { rewards, lengths, groupSizes, outcomes, masked, stepEnds = new Uint8Array() } = batch
+      binary.advantages(rewards, lengths, groupSizes, outcomes, masked, stepEnds, numbers, result.advantages, result.kept, result.statistics, reference)
     },
     sample(batch, result) {
       const { logits, rows, vocabulary, sampleLimit, temperature, topK, topP, minP, uniform } = batch
@@ -154,21 +156,23 @@ export function allocateAdvantages(batch: AdvantageBatch): AdvantageResult {
 }
 
 /**
- * BoT-GRPO or GRPO advantages of a batch of groups; see policy/advantages.ts.
+ * Advantages of a batch of groups; see policy/advantages.ts.
  * @param result filled and returned; allocated where left out
  * @throws Error when an array does not have the length that groupSizes and lengths demand
  */
 export function computeAdvantages(config: EstimatorConfig, batch: AdvantageBatch, result: AdvantageResult = allocateAdvantages(batch)): AdvantageResult {
+  const settings = advantageSettings(config)
   const rollouts = sumOf('groupSizes', batch.groupSizes)
   const tokens = sumOf('lengths', batch.lengths)
   expectLength('lengths', batch.lengths, rollouts)
   expectLength('outcomes', batch.outcomes, rollouts)
   expectLength('masked', batch.masked, rollouts)
-  expectLength('rewards', batch.rewards, config.name === 'grpo' ? rollouts : tokens)
+  expectLength('rewards', batch.rewards, readsScores(settings.rule) ? rollouts : tokens)
+  if (batch.stepEnds !== undefined) expectLength('stepEnds', batch.stepEnds, tokens)
   expectLength('advantages', result.advantages, tokens)
   expectLength('kept', result.kept, rollouts)
   expectLength('statistics', result.statistics, batch.groupSizes.length * statisticsColumns)
-  current().kernels.advantages(config, batch, result)
+  current().kernels.advantages(settings, batch, result)
   return result
 }
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { estimatorConfigSchema } from '../../../src-main/contract/run-config.ts'
 import type { EstimatorConfig } from '../../../src-main/contract/run-config.ts'
 import { groupAdvantages, lossLengths } from '../../../src-main/engine/policy/group-advantages.ts'
 import type { RolloutGroup } from '../../../src-main/engine/policy/group-advantages.ts'
 
-const config = (settings: Partial<EstimatorConfig> = {}): EstimatorConfig => ({ ...estimatorConfigSchema.parse({}), ...settings })
+const config = (settings: z.input<typeof estimatorConfigSchema> = {}): EstimatorConfig => estimatorConfigSchema.parse(settings)
 
 function group(tokenRewards: number[][], more: Partial<RolloutGroup> = {}): RolloutGroup {
   return { tokenRewards: tokenRewards.map((rewards) => Float64Array.from(rewards)), outcomes: tokenRewards.map((_, k) => k), truncated: tokenRewards.map(() => false), ...more }

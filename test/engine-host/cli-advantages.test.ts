@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { computeAdvantages } from '../../src-main/engine-host/cli-score.ts'
+import { computeAdvantages } from '../../src-main/engine-host/cli-advantages.ts'
 
 const paper = { estimator: 'bot-grpo', epsilon: 0, flatGroups: 'keep', sigmaFloor: 0.3, flatTolerance: 1e-9 } as const
 
