@@ -11,8 +11,8 @@ import { encodePrompts, longestSequence, readPromptFile } from '../engine/traini
 import type { NumberedPromptRow } from '../engine/training/prompts.ts'
 import { sequenceLogprobs } from '../engine/training/sequence-logprobs.ts'
 import type { ModelSession } from '../engine/training/session.ts'
-import { numberList, numberWithin, readReward, wholeNumber, withBase, withDevice } from './cli-options.ts'
-import type { DeviceOptions } from './cli-options.ts'
+import { chatOf, numberList, numberWithin, readReward, wholeNumber, withBase, withChat, withDevice } from './cli-options.ts'
+import type { ChatOptions, DeviceOptions } from './cli-options.ts'
 import { log } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 import { createProgressView } from './cli-progress.ts'
@@ -22,7 +22,7 @@ import { resolveModel } from './model-names.ts'
 import { openModel } from './open-model.ts'
 import type { OpenedModel } from './open-model.ts'
 
-interface ModelOptions extends DeviceOptions {
+interface ModelOptions extends DeviceOptions, ChatOptions {
   readonly base?: string
 }
 
@@ -30,7 +30,7 @@ const modelArgument = ['<model>', 'model folder, adapter folder, run folder, or 
 
 /** Registers the commands. */
 export function addInferenceCommands(program: Command, answer: Answer): void {
-  const generate = withBase(withDevice(program.command('generate').description('let a model answer prompts').argument(...modelArgument)))
+  const generate = withChat(withBase(withDevice(program.command('generate').description('let a model answer prompts').argument(...modelArgument))))
     .option('--prompt <text>', 'the prompt')
     .option('--data <file>', 'prompt file instead of one prompt')
     .option('--n <k>', 'completions for each prompt', wholeNumber(1), 1)
@@ -46,7 +46,7 @@ export function addInferenceCommands(program: Command, answer: Answer): void {
     .requiredOption('--tokens <file>', 'JSON: {"sequences": [[id, ...], ...]}')
   answer(logprobs, (model: string, options: ModelOptions & { tokens: string }) => withModel(model, options, (opened) => printLogprobs(opened.session, options.tokens)))
 
-  const evaluation = withBase(withDevice(program.command('eval').description('sample held-out prompts, score them, and say how sure the result is').argument(...modelArgument)))
+  const evaluation = withChat(withBase(withDevice(program.command('eval').description('sample held-out prompts, score them, and say how sure the result is').argument(...modelArgument))))
     .requiredOption('--data <file>', 'prompt file; its held-out rows where it marks any, otherwise all')
     .option('--reward <preset or file>', 'how completions are scored; a run\'s own where left out, otherwise the preset react')
     .option('--n <n>', 'completions for each prompt', wholeNumber(1), 8)
@@ -60,7 +60,7 @@ export function addInferenceCommands(program: Command, answer: Answer): void {
 }
 
 async function withModel(path: string, options: ModelOptions, use: (opened: OpenedModel) => Promise<CommandResult>): Promise<CommandResult> {
-  const opened = await openModel(await resolveModel(path), options)
+  const opened = await openModel(await resolveModel(path), { ...options, chat: chatOf(options) })
   try {
     for (const warning of opened.warnings) log(`warning: ${warning}`)
     return await use(opened)

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
+import { chatConfigSchema } from '../contract/chat-config.ts'
+import type { ChatConfig } from '../contract/chat-config.ts'
 import { UserError } from '../contract/errors.ts'
 import type { RewardConfig } from '../contract/reward-config.ts'
 import { rewardConfigSchema } from '../contract/reward-config.ts'
@@ -48,6 +50,31 @@ export function withDevice(command: Command): Command {
 /** Adds --base, for commands that take a run or an adapter. */
 export function withBase(command: Command): Command {
   return command.option('--base <dir>', 'base model of the run or adapter, where it has moved')
+}
+
+/** Adds --thinking, --date and --system, for commands that put prompts to a model. */
+export function withChat(command: Command): Command {
+  return command
+    .addOption(new Option('--thinking <switch>', 'whether a model that can think before it answers does so; as the run or the model has it where left out').choices(['on', 'off']))
+    .option('--date <day>', 'day the chat template believes it is, such as 2025-01-01', day)
+    .option('--system <text>', 'system text of prompts that carry none of their own')
+}
+
+/** What {@link withChat} adds. */
+export interface ChatOptions {
+  readonly thinking?: 'on' | 'off'
+  readonly date?: string
+  readonly system?: string
+}
+
+/** The part of a configuration the options say; what is left out stays as it is. */
+export function chatOf({ thinking, date, system }: ChatOptions): Partial<ChatConfig> {
+  return { ...(thinking === undefined ? {} : { thinking }), ...(date === undefined ? {} : { date }), ...(system === undefined ? {} : { system }) }
+}
+
+function day(text: string): string {
+  if (!chatConfigSchema.shape.date.safeParse(text).success) throw new InvalidArgumentError('It must be a day such as 2025-01-01.')
+  return text
 }
 
 /** The presets --reward knows. */

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { ChatConfig } from '../contract/chat-config.ts'
 import { UserError } from '../contract/errors.ts'
 import { loraTargets, runConfigSchema } from '../contract/run-config.ts'
 import type { LoraTarget, RunConfig } from '../contract/run-config.ts'
@@ -18,6 +19,8 @@ export interface OpenOptions {
   readonly threads?: number
   /** Base model of an adapter or run, where it is not at the place they name. */
   readonly base?: string
+  /** How prompts are put to it; what is left out is as the run has it, otherwise the default. */
+  readonly chat?: Partial<ChatConfig>
 }
 
 /** An opened model: where it came from, and a session ready to sample. Close it when done. */
@@ -42,14 +45,14 @@ export async function openModel(path: string, options: OpenOptions): Promise<Ope
 }
 
 function plainConfig(model: string, options: OpenOptions, adapter: RunConfig['adapter']): RunConfig {
-  return runConfigSchema.parse({ model, data: { prompts: '-' }, device: options.device, threads: options.threads ?? 0, adapter })
+  return runConfigSchema.parse({ model, data: { prompts: '-' }, device: options.device, threads: options.threads ?? 0, adapter, chat: options.chat ?? {} })
 }
 
 async function openRun(directory: string, options: OpenOptions): Promise<OpenedModel> {
-  const { config } = await readRunDescription(directory)
+  const { config, lengths } = await readRunDescription(directory)
   const found = await newestCheckpoint(directory)
   if (found === undefined) throw new UserError({ code: 'not-found', what: 'this run has no checkpoint yet', place: { file: directory }, remedy: 'Wait for its first checkpoint, or name the base model instead.' })
-  const session = await openModelSession({ ...config, model: options.base ?? baseOf(config.model), device: options.device, threads: options.threads ?? config.threads })
+  const session = await openModelSession({ ...config, model: options.base ?? baseOf(config.model), device: options.device, threads: options.threads ?? config.threads, chat: { ...config.chat, ...options.chat } }, lengths?.rotaryRegime)
   return closingOnFailure(session, async () => {
     restoreParameters(session.policy, await readCheckpoint(found.path))
     await session.policy.refresh()

@@ -24,5 +24,5 @@ export async function demoConfig(seed: number): Promise<RunConfig> {
 /** The run.json of a run serves as a configuration for the next: what it says about its own making is left out. */
 function withoutOrigin(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !['environment', 'hashes', 'created'].includes(name)))
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !['environment', 'hashes', 'created', 'lengths'].includes(name)))
 }

@@ -1,5 +1,6 @@
 // Chat templates: messages to the exact ids a model was trained to see.
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
+import { PINNED_DATE } from '../../contract/chat-config.ts'
 import { UserError } from '../../contract/errors.ts'
 import { createLookAlikes } from './look-alikes.ts'
 import type { Tokenizer } from './tokenizer.ts'
@@ -21,9 +22,6 @@ export interface ChatOptions {
   /** Further template variables, from the run's own configuration (trusted). */
   readonly variables?: Readonly<Record<string, string | number | boolean>>
 }
-
-/** Date given to templates that print one, unless the run says otherwise. */
-export const PINNED_DATE = '2025-01-01'
 
 /** A model's way of writing a conversation. */
 export interface ChatTemplate {

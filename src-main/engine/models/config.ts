@@ -48,6 +48,9 @@ export interface DecoderConfig {
   readonly padId: number | null
 }
 
+/** Which of LongRoPE's factors hold. */
+export type RotaryRegime = 'short' | 'long'
+
 /**
  * LongRoPE (Ding et al. 2024): frequency i is theta^(-2i/d) / factor i. The factors hold for a whole forward pass: the short ones up to
  * `originalPositions` tokens, the long ones for anything longer.
@@ -60,6 +63,8 @@ export interface LongRope {
   readonly originalPositions: number
   /** Multiplies cos and sin, whichever factors hold. */
   readonly attentionFactor: number
+  /** Fixed by the run the weights come from; otherwise the lengths at hand decide. No part of config.json. */
+  readonly regime?: RotaryRegime
 }
 
 /** A folder's configuration beside the raw JSON it came from, which is kept so that it can be written back unharmed. */

@@ -1,5 +1,6 @@
 // Rotary position embedding: which layers use it, and its tables.
-import type { DecoderConfig } from './config.ts'
+import { UserError } from '../../contract/errors.ts'
+import type { DecoderConfig, RotaryRegime } from './config.ts'
 
 /** Whether layer `index` rotates its queries and keys. */
 export function usesRotary(config: DecoderConfig, index: number): boolean {
@@ -16,9 +17,25 @@ export function firstOfKind(config: DecoderConfig, index: number): number {
 /**
  * Which factors of LongRoPE hold where the longest sequence has `positions` tokens. Sampler and trainer of one run must agree on it, so
  * both take the run's longest prompt plus completion, not the length of the sequence at hand. Always 'short' without LongRoPE.
+ * @throws UserError when the regime is fixed to the short factors and `positions` is more than they hold for
  */
-export function rotaryRegime(config: Pick<DecoderConfig, 'ropeScaling'>, positions: number): 'short' | 'long' {
-  return config.ropeScaling !== null && positions > config.ropeScaling.originalPositions ? 'long' : 'short'
+export function rotaryRegime(config: Pick<DecoderConfig, 'ropeScaling'>, positions: number): RotaryRegime {
+  if (config.ropeScaling === null) return 'short'
+  const { regime, originalPositions } = config.ropeScaling
+  if (regime === 'short' && positions > originalPositions) {
+    throw new UserError({
+      code: 'bad-input',
+      what: `${positions} tokens are more than this run's policy was trained for: it uses the short rotary factors, which hold up to ${originalPositions}`,
+      expected: `at most ${originalPositions} tokens of prompt and completion`,
+      remedy: 'Shorten the prompts or the completions, or train a run with longer ones.',
+    })
+  }
+  return regime ?? (positions > originalPositions ? 'long' : 'short')
+}
+
+/** The configuration with its regime fixed; the same where there is no LongRoPE. */
+export function withRotaryRegime(config: DecoderConfig, regime: RotaryRegime): DecoderConfig {
+  return config.ropeScaling === null ? config : { ...config, ropeScaling: { ...config.ropeScaling, regime } }
 }
 
 /**

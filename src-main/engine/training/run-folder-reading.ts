@@ -15,16 +15,26 @@ import { checkFile, fileErrorCode, readJsonFile } from '../models/json-file.ts'
 export const runFormat = 1
 
 const environmentSchema = z.object({ satchel: z.string(), node: z.string(), onnxruntime: z.string(), platform: z.string() })
+const lengthsSchema = z.object({
+  /** Tokens of the longest prompt plus completion. */
+  longest: z.number().int().positive(),
+  /** Which factors of LongRoPE the policy was trained with; whoever uses it must take the same. 'short' without LongRoPE. */
+  rotaryRegime: z.enum(['short', 'long']),
+})
 const originSchema = z.object({
   environment: environmentSchema,
   /** sha256 (hex) of the base model and of the prompt file. */
   hashes: z.object({ model: z.string(), data: z.string() }),
   /** ISO 8601, UTC. */
   created: z.string(),
+  lengths: lengthsSchema.optional(),
 })
 
 /** Versions a run was made with. */
 export type RunEnvironment = z.infer<typeof environmentSchema>
+
+/** The lengths a run was made for, found when its prompts were encoded. Runs of older versions do not say. */
+export type RunLengths = z.infer<typeof lengthsSchema>
 
 /** What run.json holds. On disk the configuration's fields stand at the top, so that run.json is itself a configuration. */
 export interface RunDescription extends z.infer<typeof originSchema> {
@@ -86,13 +96,13 @@ export async function readRunDescription(directory: string): Promise<RunDescript
   const value = await readJsonFile(file, 'Choose a run folder: the folder that holds run.json.')
   refuseNewer(value, file)
   const remedy = 'Copy run.json from a backup; a run cannot be continued without it.'
-  const { environment, hashes, created, ...fields } = checkFile(z.looseObject({ ...originSchema.shape }), value, file, remedy)
-  return { config: checkFile(runConfigSchema, fields, file, remedy), environment, hashes, created }
+  const { environment, hashes, created, lengths, ...fields } = checkFile(z.looseObject({ ...originSchema.shape }), value, file, remedy)
+  return { config: checkFile(runConfigSchema, fields, file, remedy), environment, hashes, created, lengths }
 }
 
 /** run.json's text for a description. */
-export function describeAsJson({ config, environment, hashes, created }: RunDescription): string {
-  return `${JSON.stringify({ ...config, environment, hashes, created }, null, 2)}\n`
+export function describeAsJson({ config, ...origin }: RunDescription): string {
+  return `${JSON.stringify({ ...config, ...origin }, null, 2)}\n`
 }
 
 function refuseNewer(value: unknown, file: string): void {

@@ -18,7 +18,7 @@ import { projectRoot } from '../runtime/paths.ts'
 import { lockRunFolder } from './run-folder-lock.ts'
 import type { RunLock } from './run-folder-lock.ts'
 import { describeAsJson, namesIn, readRunDescription, runFiles } from './run-folder-reading.ts'
-import type { RunDescription, RunStatus } from './run-folder-reading.ts'
+import type { RunDescription, RunLengths, RunStatus } from './run-folder-reading.ts'
 
 /** The state of a run as its engine tells it. */
 export interface StatusUpdate {
@@ -60,9 +60,9 @@ const heartbeatMilliseconds = 5_000
 const pollMilliseconds = 200
 
 /** What run.json says beside the configuration. @param onnxruntime version of the runtime in use */
-export function describeRun(config: RunConfig, hashes: RunDescription['hashes'], onnxruntime: string): RunDescription {
+export function describeRun(config: RunConfig, hashes: RunDescription['hashes'], onnxruntime: string, lengths?: RunLengths): RunDescription {
   const environment = { satchel: satchelVersion(), node: process.versions.node, onnxruntime, platform: `${process.platform}-${process.arch}` }
-  return { config, hashes, environment, created: new Date().toISOString() }
+  return { config, hashes, environment, created: new Date().toISOString(), ...(lengths === undefined ? {} : { lengths }) }
 }
 
 /** This program's version, as in package.json. */

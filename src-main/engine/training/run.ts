@@ -41,7 +41,7 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
     for (const message of session.warnings) tell({ type: 'warning', message })
     if (folder === undefined) {
       const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts) }
-      folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime))
+      folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime, session.lengths))
     } else await refuseChangedInputs(folder, config, session.modelHash)
     const run = new Run(config, session, folder, options)
     return { state: await run.train() }

@@ -3,10 +3,12 @@ import { totalmem } from 'node:os'
 import { UserError } from '../../contract/errors.ts'
 import type { PromptRow } from '../../contract/rewards.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
-import { createChatTemplate, encodePromptRow } from '../models/chat-template.ts'
+import type { RotaryRegime } from '../models/config.ts'
 import { openFrozenLayers } from '../models/frozen-layers.ts'
 import { openModelFolder, type ModelFolder } from '../models/model-folder.ts'
 import { createPolicyWeights, type PolicyWeights } from '../models/policy-weights.ts'
+import { createPromptEncoder } from '../models/prompt-encoder.ts'
+import { rotaryRegime, withRotaryRegime } from '../models/rotary.ts'
 import type { Tokenizer } from '../models/tokenizer.ts'
 import { createRewardPool } from '../rewards/reward-pool.ts'
 import { createSampler, type Sampler } from '../rollout/sampler.ts'
@@ -15,6 +17,7 @@ import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
 import { stepMemory } from './memory.ts'
 import { createPass, type TrainingPass } from './passes.ts'
 import { encodePrompts, longestSequence, readPromptFile, splitPrompts } from './prompts.ts'
+import type { RunLengths } from './run-folder-reading.ts'
 import type { RolloutSource } from './sample-groups.ts'
 
 /** A model ready to sample and to compute log-probabilities. */
@@ -41,6 +44,8 @@ export interface TrainingSession extends ModelSession {
   readonly source: RolloutSource
   readonly pass: TrainingPass
   readonly reference: TrainingPass | undefined
+  /** What sampler and passes were made for; kept in run.json. */
+  readonly lengths: RunLengths
 }
 
 /** The device a configuration asks for. 'auto' is the CPU: it is exact, resumes bit by bit, and is there on every machine. */
@@ -48,13 +53,16 @@ export function chooseDevice(config: Pick<RunConfig, 'device'>): DeviceKind {
   return config.device === 'auto' ? 'cpu' : config.device
 }
 
-/** Opens the model of a configuration. Prompts are encoded by its chat template where it has one. */
-export async function openModelSession(config: RunConfig): Promise<ModelSession> {
+/**
+ * Opens the model of a configuration. Prompts are encoded by its chat template where it has one.
+ * @param regime rotary regime the weights were trained under; where left out the lengths at hand decide
+ */
+export async function openModelSession(config: RunConfig, regime?: RotaryRegime): Promise<ModelSession> {
   setKernelThreads(config.threads)
   const device = await createDevice(chooseDevice(config), { threads: config.threads })
   const folder = await openModelFolder(config.model)
   try {
-    return await openModel(config, device, folder)
+    return await openModel(config, device, folder, regime)
   } catch (error) {
     await folder.close()
     await device.dispose()
@@ -73,12 +81,13 @@ function checkWeights({ weights, training }: RunConfig): void {
   }
 }
 
-async function openModel(config: RunConfig, device: Device, folder: ModelFolder): Promise<ModelSession> {
+async function openModel(config: RunConfig, device: Device, folder: ModelFolder, regime: RotaryRegime | undefined): Promise<ModelSession> {
   const tokenizer = await folder.tokenizer()
-  const template = folder.chatTemplate === null ? null : createChatTemplate(folder.chatTemplate, tokenizer)
+  const encodePrompt = createPromptEncoder(tokenizer, folder.chatTemplate, config.chat)
+  const decoder = regime === undefined ? folder.config : withRotaryRegime(folder.config, regime)
   checkWeights(config)
-  const layers = await openFrozenLayers(folder.config, folder, config.weights)
-  const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), config.adapter, config.seed, layers)
+  const layers = await openFrozenLayers(decoder, folder, config.weights)
+  const policy = await createPolicyWeights(device, decoder, (name) => folder.readTensor(name), config.adapter, config.seed, layers)
   const samplers: Sampler[] = []
   return {
     device,
@@ -93,7 +102,7 @@ async function openModel(config: RunConfig, device: Device, folder: ModelFolder)
       samplers.push(sampler)
       return sampler
     },
-    encodePrompt: (row) => encodePromptRow(tokenizer, template, row),
+    encodePrompt,
     warnings: folder.warnings,
     async close() {
       for (const sampler of samplers) await sampler.release()
@@ -116,7 +125,8 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
     const prompts = encodePrompts(rows, model.encodePrompt, { contextTokens: model.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: config.data.prompts })
     // Its start takes seconds of another core; the session goes on meanwhile, and a failure shows at the first score.
     pool.warmUp().catch(() => undefined)
-    const { source, pass, reference, releasePasses } = await openPasses(model, pool, longestSequence(prompts, config.rollout.maxNewTokens))
+    const longest = longestSequence(prompts, config.rollout.maxNewTokens)
+    const { source, pass, reference, releasePasses } = await openPasses(model, pool, longest)
     return {
       ...model,
       train,
@@ -124,6 +134,7 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
       source,
       pass,
       reference,
+      lengths: { longest, rotaryRegime: rotaryRegime(model.policy.config, longest) },
       async close() {
         pool.dispose()
         await releasePasses()

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DecoderConfig } from '../../../src-main/engine/models/config.ts'
 import { parseDecoderConfig } from '../../../src-main/engine/models/config.ts'
-import { rotaryRegime, rotaryTables, usesRotary } from '../../../src-main/engine/models/rotary.ts'
+import { rotaryRegime, rotaryTables, usesRotary, withRotaryRegime } from '../../../src-main/engine/models/rotary.ts'
+import { userError } from './fixtures.ts'
 import { PHI_4_MINI, SMOLLM3_3B } from './published-configs.ts'
 
 const phi = (change: Record<string, unknown> = {}): DecoderConfig => parseDecoderConfig({ ...PHI_4_MINI, ...change }, null)
@@ -12,6 +13,15 @@ describe('LongRoPE', () => {
     expect(rotaryRegime(phi(), 4096)).toBe('short')
     expect(rotaryRegime(phi(), 4097)).toBe('long')
     expect(rotaryRegime(parseDecoderConfig(SMOLLM3_3B, null), 60_000)).toBe('short')
+  })
+
+  test('a regime fixed by a run holds for any length it can hold for, and is refused beyond', async () => {
+    expect([1, 4096, 60_000].map((positions) => rotaryRegime(withRotaryRegime(phi(), 'long'), positions))).toEqual(['long', 'long', 'long'])
+    expect(rotaryRegime(withRotaryRegime(phi(), 'short'), 4096)).toBe('short')
+    expect(await userError(() => rotaryRegime(withRotaryRegime(phi(), 'short'), 4097))).toMatchObject({ code: 'bad-input', expected: 'at most 4096 tokens of prompt and completion' })
+    expect(rotaryTables(withRotaryRegime(phi(), 'long'), 8).cos).toEqual(rotaryTables(phi(), 4097).cos.slice(0, 8 * 48))
+    const without = parseDecoderConfig(SMOLLM3_3B, null)
+    expect(withRotaryRegime(without, 'long')).toBe(without)
   })
 
   test('cos and sin are those of the formula, multiplied in both regimes', () => {
