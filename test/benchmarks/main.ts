@@ -1,4 +1,4 @@
-// `npm run bench [-- --smoke] [--json FILE]`: every benchmark as a table, and as JSON. Goals are shown, never enforced.
+// `npm run bench [-- --smoke] [--json FILE] [--precision-model DIR]`: every benchmark as a table, and as JSON. Goals are shown, never enforced.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { dirname } from 'node:path'
@@ -7,6 +7,7 @@ import { runtimeVersions } from '../../src-main/engine/runtime/ort.ts'
 import { benchmarkCost, benchmarkDecode, benchmarkTrainingStep } from './engine.bench.ts'
 import { benchmarkKernels } from './kernels.bench.ts'
 import { benchmarkMemory, measureMemory, memoryFlag } from './memory.bench.ts'
+import { benchmarkPrecision, precisionModelFlag } from './precision.bench.ts'
 import type { BenchmarkRow } from './rows.ts'
 
 function format(value: number): string {
@@ -26,8 +27,10 @@ async function main(options: readonly string[]): Promise<void> {
   const quick = options.includes('--smoke')
   const machine = { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime, kernels: kernelReport() }
   process.stdout.write(`${Object.entries(machine).map(([name, value]) => `${name} ${value}`).join(', ')}${quick ? '\nSmoke run: too short to mean anything beyond that every benchmark runs.' : ''}\n\n`)
+  const precisionAt = options.indexOf(precisionModelFlag)
+  const precisionModel = precisionAt < 0 ? undefined : options[precisionAt + 1]
   const rows: BenchmarkRow[] = []
-  for (const part of [() => benchmarkKernels(quick), () => benchmarkTrainingStep(quick), () => benchmarkDecode(quick), () => benchmarkCost(quick), () => benchmarkMemory(quick)]) {
+  for (const part of [() => benchmarkKernels(quick), () => benchmarkTrainingStep(quick), () => benchmarkDecode(quick), () => benchmarkCost(quick), () => benchmarkMemory(quick), () => benchmarkPrecision(quick, precisionModel)]) {
     const more = await part()
     process.stdout.write(`${table(more)}\n\n`)
     rows.push(...more)

@@ -42,11 +42,13 @@ export async function openFrozenLayers(config: DecoderConfig, source: WeightRead
   if (weights.streamLayers) return streamLayers(config, source, weights)
   if (weights.precision === 'fp32') return undefined
   const held: Map<string, StoredTensor | QuantizedBlocks>[] = []
+  const widened = new Map<string, Float32Array>()
   for (let layer = 0; layer < config.layers; layer++) {
     const matrices = new Map<string, StoredTensor | QuantizedBlocks>()
     for (const [name, shape] of layerMatrices(config)) {
       const full = `model.layers.${layer}.${name}`
-      matrices.set(name, weights.precision === 'stored' ? await readStored(source, full) : quantizeMatrix(await source.readTensor(full), shape, weights.precision, full))
+      const stored = await readStored(source, full)
+      matrices.set(name, weights.precision === 'stored' ? stored : quantizeMatrix(asFloats(stored, name, widened), shape, weights.precision, full))
     }
     held.push(matrices)
     onLayer?.(layer + 1, config.layers)
@@ -86,6 +88,15 @@ function quantizeMatrix(values: Float32Array, [, inSize]: readonly [number, numb
 
 async function readStored(source: WeightReader, name: string, reuse?: StoredTensor): Promise<StoredTensor> {
   return source.readStored === undefined ? { format: 'float32', values: await source.readTensor(name) } : source.readStored(name, reuse)
+}
+
+/** The values of a tensor; half formats are widened into the array of that name, which is used again for the next layer. */
+function asFloats(stored: StoredTensor, name: string, arrays: Map<string, Float32Array>): Float32Array {
+  if (stored.format === 'float32') return stored.values
+  let values = arrays.get(name)
+  if (values === undefined) arrays.set(name, (values = new Float32Array(stored.bits.length)))
+  widen(stored.bits, stored.format, values)
+  return values
 }
 
 function bytesOf(matrix: StoredTensor | QuantizedBlocks): number {
