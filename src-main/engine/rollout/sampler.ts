@@ -3,7 +3,7 @@
 // it is in nor the order of rows changes what it sees.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UserError } from '../../contract/errors.ts'
-import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
+import { embedsFrozen, weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
 import { rotaryTables } from '../models/rotary.ts'
 import { sampleTokens } from '../runtime/kernels.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
@@ -119,10 +119,11 @@ async function compilePrograms(device: Device, policy: PolicyWeights): Promise<{
     const decode = policy.frozenLayers.precision === 'int4' ? () => device.compile(singleTokenProgram(policy, {})) : () => layeredSamplingProgram(device, policy, 'token')
     return { program: await layeredSamplingProgram(device, policy, 'prompt'), decode: onHost ? await decode() : undefined }
   }
+  const embedFrozen = embedsFrozen(device, policy)
   const resident = Array.from({ length: policy.config.layers }, (_, layer) => [`present.${layer}.key`, `present.${layer}.value`]).flat()
   return {
-    program: await device.compile(samplingProgram(policy, { embedFrozen: onHost }), { resident }),
-    decode: onHost ? await device.compile(singleTokenProgram(policy, { embedFrozen: true })) : undefined,
+    program: await device.compile(samplingProgram(policy, { embedFrozen }), { resident }),
+    decode: onHost ? await device.compile(singleTokenProgram(policy, { embedFrozen })) : undefined,
   }
 }
 
@@ -156,8 +157,7 @@ async function decodeAll(machinery: Machinery, requests: readonly GenerationRequ
   const waiting = requests.flatMap(({ streams }, request) => streams.map((stream, index) => ({ request, index, stream }))).reverse()
   const wanted = waiting.length
   const longest = requests.reduce((most, { promptIds }) => Math.max(most, promptIds.length), 0)
-  // Attention kernels like capacities in blocks; the cache is made once and never grows.
-  const capacity = Math.ceil((longest + options.maxNewTokens) / 16) * 16
+  const capacity = longest + options.maxNewTokens
   const slots = Math.max(1, Math.min(options.slots, wanted))
   const cache = await machinery.caches.create(capacity, slots, 0)
   const finished: Rollout[] = []
@@ -258,7 +258,7 @@ async function prefill(
   const longest = Math.max(...lengths)
   const ids = new BigInt64Array(prompts.length * longest)
   prompts.forEach((request, row) => requests[request]!.promptIds.forEach((id, time) => (ids[row * longest + time] = BigInt(id))))
-  const fresh = await machinery.caches.create(capacity, prompts.length, prompts.length)
+  const fresh = await machinery.caches.create(machinery.caches.promptCapacity(longest, capacity), prompts.length, prompts.length)
   const outputs = await program.run(
     {
       ...weightFeeds(program, policy),
