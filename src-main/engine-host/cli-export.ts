@@ -1,22 +1,21 @@
 // export: a run's policy as files other programs load.
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import type { StoredType } from '../engine/models/config.ts'
-import { expectedDifference } from '../engine/models/export.ts'
-import type { ExportFormat, ExportPhase, ExportReport } from '../engine/models/export.ts'
+import { expectedDifference, exportTypes } from '../engine/models/export.ts'
+import type { ExportFormat, ExportPhase, ExportReport, ExportType } from '../engine/models/export.ts'
 import { withBase } from './cli-options.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
 import { exportRun } from './export-run.ts'
 
 /** What --format takes: our words, and those of the libraries that read the files. */
-const formats: Readonly<Record<string, ExportFormat>> = { adapter: 'adapter', peft: 'adapter', merged: 'merged', safetensors: 'merged' }
+const formats: Readonly<Record<string, ExportFormat>> = { adapter: 'adapter', peft: 'adapter', merged: 'merged', safetensors: 'merged', onnx: 'onnx' }
 
 interface CommandOptions {
   readonly format: string
   readonly to?: string
   readonly out?: string
-  readonly type?: StoredType
+  readonly type?: ExportType
   readonly base?: string
 }
 
@@ -24,10 +23,10 @@ interface CommandOptions {
 export function addExportCommand(program: Command, answer: Answer): void {
   const exporting = withBase(program.command('export').description('write a run\'s policy as files other programs load, and compare them with the run'))
     .argument('<run>', 'run folder')
-    .addOption(new Option('--format <format>', 'adapter (or peft): the LoRA files alone; merged (or safetensors): the whole model in its base\'s layout').choices(Object.keys(formats)).makeOptionMandatory())
+    .addOption(new Option('--format <format>', 'adapter (or peft): the LoRA files alone; merged (or safetensors): the whole model in its base\'s layout; onnx: for onnxruntime-genai and transformers.js').choices(Object.keys(formats)).makeOptionMandatory())
     .option('--to <dir>', 'new folder; export/<format> in the run folder where left out')
     .addOption(new Option('--out <dir>', 'the same as --to').hideHelp())
-    .addOption(new Option('--type <type>', 'how weights are stored; as in the base where left out').choices(['float32', 'float16', 'bfloat16']))
+    .addOption(new Option('--type <type>', 'how weights are stored; as in the base where left out').choices([...new Set(Object.values(exportTypes).flat())]))
   answer(exporting, (run: string, options: CommandOptions) => runExport(run, options))
 }
 

@@ -88,8 +88,8 @@ async function writeConfig(folder: string, { base, config, storedType }: MergedM
   if (Object.keys(changes).length > 0) await writeJson(join(folder, 'config.json'), { ...base.rawConfig, ...changes })
 }
 
-/** Copies everything at the top of the base that holds no weights. A Hugging Face cache holds links: what they lead to is copied. */
-async function copySideFiles(from: string, to: string): Promise<void> {
+/** Copies everything at the top of a base that holds no weights. A Hugging Face cache holds links: what they lead to is copied. */
+export async function copySideFiles(from: string, to: string): Promise<void> {
   for (const name of await readdir(from)) {
     const path = join(from, name)
     if ((await stat(path)).isDirectory()) {

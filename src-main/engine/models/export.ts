@@ -1,8 +1,8 @@
 // A trained policy as files others can load, and the proof that they hold the same policy: the files are opened as a stranger would open
 // them, asked the same fixed texts as the policy, and compared with what it answered.
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import type { Device } from '../runtime/ort.ts'
 import { adapterOf } from '../training/checkpoint.ts'
@@ -11,15 +11,22 @@ import { writeFileAtomically, writeFully } from './atomic-file.ts'
 import type { DecoderConfig, StoredType } from './config.ts'
 import { askPolicy, compareAnswers } from './export-comparison.ts'
 import type { Answers, ExportComparison, FixedTexts } from './export-comparison.ts'
-import { writeMergedModel } from './export-merged.ts'
+import { copySideFiles, writeMergedModel } from './export-merged.ts'
 import { checkTarget, fillFolder } from './export-target.ts'
 import { openModelFolder } from './model-folder.ts'
 import type { ModelFolder } from './model-folder.ts'
+import type { MatrixType } from './onnx-export/decoder-graph.ts'
+import { askOnnxModel } from './onnx-export/model-file.ts'
+import { MODEL_FILE, writeOnnxFolder } from './onnx-export/onnx-folder.ts'
 import { createPolicyWeights, HEAD } from './policy-weights.ts'
 import type { PolicyWeights } from './policy-weights.ts'
+import { rotaryRegime, withRotaryRegime } from './rotary.ts'
 
-/** adapter: PEFT's LoRA files. merged: the whole model in its base's layout. */
-export type ExportFormat = 'adapter' | 'merged'
+/** adapter: PEFT's LoRA files. merged: the whole model in its base's layout. onnx: for onnxruntime-genai and transformers.js. */
+export type ExportFormat = 'adapter' | 'merged' | 'onnx'
+
+/** How weights are stored; not every format has every type. */
+export type ExportType = StoredType | 'int8' | 'int4'
 
 export interface ExportSource {
   readonly device: Device
@@ -37,7 +44,7 @@ export interface ExportRequest {
   /** A new or empty folder. */
   readonly folder: string
   /** How weights are stored; as in the base where left out. An adapter is float32. */
-  readonly storedType?: StoredType
+  readonly storedType?: ExportType
   /** Ends the export between two tensors; what was written is removed. */
   readonly signal?: AbortSignal
   readonly onProgress?: (phase: ExportPhase, done: number, total: number) => void
@@ -49,7 +56,7 @@ export type ExportPhase = 'ask' | 'write' | 'check'
 export interface ExportReport {
   readonly format: ExportFormat
   readonly folder: string
-  readonly storedType: StoredType
+  readonly storedType: ExportType
   readonly comparison: ExportComparison
   /** Sentences for whoever uses the files. */
   readonly notes: readonly string[]
@@ -59,11 +66,18 @@ export interface ExportReport {
  * Mean absolute difference of log-probabilities, in nats, that rounding explains. float32 files hold the policy itself, to the last bits
  * of sums; ten times as much means that the files are not the policy.
  */
-export const expectedDifference: Readonly<Record<StoredType, number>> = { float32: 1e-4, float16: 5e-3, bfloat16: 4e-2 }
+export const expectedDifference: Readonly<Record<ExportType, number>> = { float32: 1e-4, float16: 5e-3, bfloat16: 4e-2, int8: 4e-2, int4: 0.4 }
+
+/** Types each format can store. */
+export const exportTypes: Readonly<Record<ExportFormat, readonly ExportType[]>> = {
+  adapter: ['float32'],
+  merged: ['float32', 'float16', 'bfloat16'],
+  onnx: ['float32', 'float16', 'int8', 'int4'],
+}
 
 /** A written model, opened: how it answers. */
 interface Written {
-  readonly storedType: StoredType
+  readonly storedType: ExportType
   readonly notes: readonly string[]
   readonly ask: (folder: string) => Promise<Answers>
 }
@@ -78,17 +92,18 @@ export async function exportPolicy(source: ExportSource, request: ExportRequest)
   if (format === 'adapter' && source.policy.adapter.kind !== 'lora') {
     throw new UserError({ code: 'usage', what: 'this run trained all weights, so there is no adapter to export', remedy: 'Use --format merged.' })
   }
+  checkType(request)
   await checkTarget(folder, source)
   const base = await openModelFolder(source.base)
   try {
     return await fillFolder(folder, async (temporary) => {
       const own = await askPolicy(source.device, source.policy, source.texts, progressOf(request, 'ask'))
       checkSignal(request)
-      const written = format === 'adapter' ? await writePeft(temporary, source, base) : await writeMerged(temporary, source, base, request)
+      const written = await writers[format](temporary, source, base, request)
       checkSignal(request)
       const comparison = compareAnswers(source.texts, own, await written.ask(temporary))
       checkSignal(request)
-      const report: ExportReport = { format, folder: resolve(folder), storedType: written.storedType, comparison, notes: [...written.notes, ...regimeNotes(source)] }
+      const report: ExportReport = { format, folder: resolve(folder), storedType: written.storedType, comparison, notes: [...written.notes, ...(format === 'onnx' ? [] : regimeNotes(source))] }
       refuseStranger(report)
       await writeReport(temporary, report, source)
       return report
@@ -96,6 +111,13 @@ export async function exportPolicy(source: ExportSource, request: ExportRequest)
   } finally {
     await base.close()
   }
+}
+
+const writers: Readonly<Record<ExportFormat, (folder: string, source: ExportSource, base: ModelFolder, request: ExportRequest) => Promise<Written>>> = { adapter: writePeft, merged: writeMerged, onnx: writeOnnx }
+
+function checkType({ format, storedType }: ExportRequest): void {
+  if (storedType === undefined || exportTypes[format].includes(storedType)) return
+  throw new UserError({ code: 'usage', what: `the format ${format} cannot store ${storedType}`, place: { field: '--type' }, expected: `one of ${exportTypes[format].join(', ')}`, remedy: 'Choose one of them, or leave it out.' })
 }
 
 /** Calls `onProgress` for a phase, and ends the export where that was asked for. */
@@ -116,7 +138,7 @@ async function writePeft(folder: string, source: ExportSource, base: ModelFolder
   await writeAdapter(folder, adapterOf(policy, resolve(source.base)), base.config, { baseHash })
   const ask = async (): Promise<Answers> => {
     const adapter = await readAdapter(folder, base.config, baseHash)
-    const copy = await createPolicyWeights(source.device, base.config, (name) => base.readTensor(name), policy.adapter, 0)
+    const copy = await createPolicyWeights(source.device, sameRegime(base.config, source), (name) => base.readTensor(name), policy.adapter, 0)
     for (const { name, data } of copy.trainable) {
       const layer = adapter.layers.get(name.replace(/\.lora_[AB]\.weight$/, ''))
       if (layer !== undefined) data.set(name.endsWith('.lora_A.weight') ? layer.a : layer.b)
@@ -128,17 +150,33 @@ async function writePeft(folder: string, source: ExportSource, base: ModelFolder
 }
 
 async function writeMerged(folder: string, source: ExportSource, base: ModelFolder, request: ExportRequest): Promise<Written> {
-  const notes = await writeMergedModel(folder, { base, ...mergedTensors(source.policy, base, progressOf(request, 'write')), ...(request.storedType === undefined ? {} : { storedType: request.storedType }) })
+  const storedType = request.storedType as StoredType | undefined
+  const notes = await writeMergedModel(folder, { base, ...mergedTensors(source.policy, base, progressOf(request, 'write')), ...(storedType === undefined ? {} : { storedType }) })
   const ask = async (): Promise<Answers> => {
     const written = await openModelFolder(folder)
     try {
-      const policy = await createPolicyWeights(source.device, written.config, (name) => written.readTensor(name), { kind: 'full' }, 0)
+      const policy = await createPolicyWeights(source.device, sameRegime(written.config, source), (name) => written.readTensor(name), { kind: 'full' }, 0)
       return await askPolicy(source.device, policy, source.texts, progressOf(request, 'check'))
     } finally {
       await written.close()
     }
   }
-  return { storedType: request.storedType ?? base.config.torchDtype, notes, ask }
+  return { storedType: storedType ?? base.config.torchDtype, notes, ask }
+}
+
+async function writeOnnx(folder: string, source: ExportSource, base: ModelFolder, request: ExportRequest): Promise<Written> {
+  // bfloat16 weights fit float16 as they are, but for numbers that hardly occur.
+  const type = (request.storedType ?? (base.config.torchDtype === 'float32' ? 'float32' : 'float16')) as MatrixType
+  await mkdir(folder, { recursive: true })
+  await copySideFiles(base.folder, folder)
+  const { config, readTensor } = mergedTensors(source.policy, base, progressOf(request, 'write'))
+  await writeOnnxFolder(folder, { config: sameRegime(config, source), rawConfig: base.rawConfig, readTensor, type, longest: source.texts.longest })
+  return { storedType: type, notes: [], ask: () => askOnnxModel(source.device, join(folder, MODEL_FILE), source.texts, progressOf(request, 'check')) }
+}
+
+/** The written model in the run's rotary regime: whether the weights are the same is what is asked, not how others choose the factors. */
+function sameRegime(config: DecoderConfig, { policy, texts }: ExportSource): DecoderConfig {
+  return withRotaryRegime(config, rotaryRegime(policy.config, texts.longest))
 }
 
 /** The policy's tensors by the base's names, adapters folded in, and the configuration they need. */
@@ -188,7 +226,7 @@ function refuseStranger({ folder, storedType, comparison: { largestDifference, m
 
 /** Other programs choose LongRoPE's factors by the length of each text, a run by its longest one. */
 function regimeNotes({ policy: { config }, texts }: ExportSource): string[] {
-  if (config.ropeScaling === null || texts.longest <= config.ropeScaling.originalPositions) return []
+  if (config.ropeScaling === null || rotaryRegime(config, texts.longest) === 'short') return []
   const { originalPositions } = config.ropeScaling
   return [`the run's texts reach ${texts.longest} tokens, so it was trained with the long rotary factors throughout; programs that choose them by length use the short ones up to ${originalPositions} tokens and answer differently there`]
 }

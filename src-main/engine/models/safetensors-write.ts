@@ -57,7 +57,8 @@ function makeHeader(tensors: readonly TensorSource[], metadata: Readonly<Record<
   return header
 }
 
-async function writeTensor(handle: FileHandle, tensor: TensorSource): Promise<void> {
+/** Writes a tensor's values at the handle's position, rounded to its type. */
+export async function writeTensor(handle: FileHandle, tensor: TensorSource): Promise<void> {
   const values = typeof tensor.data === 'function' ? await tensor.data() : tensor.data
   const elements = tensorBytes(tensor) / ELEMENT_BYTES[tensor.dtype]
   if (values.length !== elements) throw new Error(`tensor ${tensor.name} has ${values.length} values, its shape [${tensor.shape.join(', ')}] needs ${elements}`)

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AdapterConfig } from '../../../src-main/contract/run-config.ts'
-import { exportPolicy } from '../../../src-main/engine/models/export.ts'
+import { expectedDifference, exportPolicy } from '../../../src-main/engine/models/export.ts'
 import type { ExportSource } from '../../../src-main/engine/models/export.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
 import { openWeightFiles } from '../../../src-main/engine/models/weights.ts'
@@ -54,7 +54,7 @@ describe('an exported model', () => {
   it.each(['llama-tied', 'llama-biases', 'qwen2-tied-sharded', 'qwen2-untied', 'smollm3', 'phi3-short', 'phi3-long'])('of %s has its files: the same shards, tensors, types and config.json', async (fixture) => {
     const { source, folder } = await moved(everywhere, fixture)
     const { comparison, storedType } = await exportPolicy(source, { format: 'merged', folder })
-    expect(comparison.meanDifference).toBeLessThan({ float32: 1e-5, float16: 5e-3, bfloat16: 4e-2 }[storedType])
+    expect(comparison.meanDifference).toBeLessThan(storedType === 'float32' ? 1e-5 : expectedDifference[storedType])
     const [base, written] = [await openWeightFiles(parityFolder(fixture)), await openWeightFiles(folder)]
     const facts = (weights: typeof base) => Object.fromEntries(weights.names.map((name) => [name, [weights.tensor(name)?.dtype, weights.tensor(name)?.shape, weights.fileOf(name)?.replace(/.*[/\\]/, '')]]))
     expect(facts(written)).toEqual(facts(base))
