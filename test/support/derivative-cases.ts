@@ -36,6 +36,7 @@ export const derivativeCases: readonly DerivativeCase[] = [
   { operator: 'Max', title: 'broadcast', shapes: [[3, 4], [4]], build: ([a, b]) => op.max(a!, b!) },
   { operator: 'Where', title: '', shapes: [[5], [5]], build: ([a, b], g) => op.where(op.less(g.initializer('c', [5], Float32Array.of(-1, 1, -1, 1, 1)), 0), a!, b!) },
   { operator: 'Identity', title: '', shapes: [[3]], build: ([a]) => op.identity(a!) },
+  { operator: 'Detach', title: 'beside a path that is differentiated', shapes: [[3]], build: ([a]) => op.add(a!, op.mul(op.detach(a!), 0)) },
   ...[false, true].flatMap((transposeA) =>
     [false, true].flatMap((transposeB): DerivativeCase[] => [
       {

@@ -88,6 +88,7 @@ export const derivatives: DerivativeTable = {
   Max: (_, g, [a, b]) => [unbroadcast(op.where(op.less(a!, b!), 0, g), a!.shape), unbroadcast(op.where(op.less(a!, b!), g, 0), b!.shape)],
   Where: (_, g, [condition, a, b]) => [undefined, unbroadcast(op.where(condition!, g, 0), a!.shape), unbroadcast(op.where(condition!, 0, g), b!.shape)],
   Identity: (_, g) => [g],
+  Detach: () => [undefined],
   MatMul: matMulDerivative,
   Softmax: (node, g) => {
     const weighted = op.mul(g, out(node))

@@ -194,6 +194,8 @@ function lower(node: GraphNode, target: GraphTarget, emission: Emission): void {
     case 'Reshape':
     case 'Expand':
       return emit(node.operator)
+    case 'Detach':
+      return emit('Identity')
     default:
       return node.operator satisfies never
   }

@@ -22,6 +22,7 @@ export interface OperatorAttributes {
   LessOrEqual: None
   Cast: { readonly to: 'float32' | 'int32' | 'int64' }
   Identity: None
+  Detach: None
   MatMul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly scale: number }
   QuantizedMatMul: { readonly bits: 4 | 8; readonly blockSize: number; readonly inSize: number; readonly outSize: number }
   Softmax: { readonly axis: number }

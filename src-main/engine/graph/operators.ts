@@ -22,7 +22,7 @@ const END = 2 ** 31 - 1
 export type Operand = Value | number
 
 type Elementwise = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max'
-type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Sigmoid' | 'Silu' | 'Abs' | 'Identity'
+type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Sigmoid' | 'Silu' | 'Abs' | 'Identity' | 'Detach'
 
 function asValue(graph: Graph, operand: Operand): Value {
   return typeof operand === 'number' ? graph.constant(operand) : operand
@@ -87,6 +87,8 @@ export const sigmoid = (x: Value): Value => unary('Sigmoid', x)
 export const silu = (x: Value): Value => unary('Silu', x)
 export const abs = (x: Value): Value => unary('Abs', x)
 export const identity = (x: Value): Value => unary('Identity', x)
+/** The same numbers, a constant to the derivative. */
+export const detach = (x: Value): Value => unary('Detach', x)
 
 function compare(operator: 'Less' | 'LessOrEqual', a: Operand, b: Operand): Value {
   const graph = graphOf(a, b)

@@ -72,3 +72,14 @@ function correctedWeight(correction: ImportanceCorrection, ratio: number): { wei
     }
   }
 }
+
+/**
+ * CARM (arXiv 2610.02039): whether a rollout still belongs to the policy. Absolute values, because signed log-ratios cancel in a mean.
+ * @param present [L] log-probabilities under the policy as it is now, nats
+ * @param sampler [L] under the law the ids were drawn from
+ */
+export function carmKeeps(epsilon: number, present: ArrayLike<number>, sampler: ArrayLike<number>): boolean {
+  let total = 0
+  for (let t = 0; t < present.length; t++) total += Math.abs(present[t]! - sampler[t]!)
+  return total <= Math.log1p(epsilon) * present.length
+}

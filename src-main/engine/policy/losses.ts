@@ -1,12 +1,13 @@
 // The policy loss as plain arrays: the readable form of what the graph computes, with its derivative by each log-probability.
 //
-//   rho_t  = exp(l_t - l_t_old)
-//   loss_t = -w_t * min(rho_t * A_t, clip(rho_t, 1 - low, 1 + high) * A_t) + beta * KL_t        PPO (1707.06347), GRPO (2402.03300)
-//   loss   = sum_k weight_k sum_t loss_t                                                       weight_k by `aggregationWeights`
+//   loss_t = w_t * surrogate(l_t, l_t_old, A_t) + beta * KL_t        surrogates.ts; GRPO (2402.03300) for the KL term
+//   loss   = sum_k weight_k sum_t loss_t                             weight_k by `aggregationWeights`
 //
 // w_t corrects for a sampler that differs from the trainer (importance.ts) and is a constant to the derivative, like A_t.
-// With one update a batch rho is 1 and the derivative is -A_t: the clip acts only on later mini-batches and epochs.
+// With one update a batch the ratio is 1 and the derivative is -A_t: the clip acts only on later mini-batches and epochs.
 import type { LossConfig } from '../../contract/run-config.ts'
+import { cispoSurrogate, clipBounds, clippedSurrogate, sapoSurrogate, sequenceRatio, usesSequence } from './surrogates.ts'
+import type { Surrogate } from './surrogates.ts'
 
 /** One number a token, T in all; rollouts stand one after another. */
 export interface PolicyLossBatch {
@@ -95,21 +96,23 @@ export function klEstimate(estimator: LossConfig['klEstimator'], logProbability:
   }
 }
 
-export interface Surrogate {
-  readonly value: number
-  /** By the log-probability. */
-  readonly derivative: number
-  readonly ratio: number
-  readonly clipped: 'no' | 'low' | 'high'
-}
-
-/** -min(rho A, clip(rho) A) of one token. */
-export function clippedSurrogate(config: Pick<LossConfig, 'clipLow' | 'clipHigh'>, logProbability: number, old: number, advantage: number): Surrogate {
-  const ratio = Math.exp(logProbability - old)
-  if (advantage === 0) return { value: 0, derivative: 0, ratio, clipped: 'no' } // also where the ratio overflows: 0 * infinity is not a loss
-  if (advantage > 0 && ratio > 1 + config.clipHigh) return { value: -(1 + config.clipHigh) * advantage, derivative: 0, ratio, clipped: 'high' }
-  if (advantage < 0 && ratio < 1 - config.clipLow) return { value: -(1 - config.clipLow) * advantage, derivative: 0, ratio, clipped: 'low' }
-  return { value: -ratio * advantage, derivative: -ratio * advantage, ratio, clipped: 'no' }
+/** The surrogate of every token of one rollout. */
+function rolloutSurrogates(config: LossConfig, present: ArrayLike<number>, old: ArrayLike<number>, advantages: ArrayLike<number>): Surrogate[] {
+  const logRatios = Float64Array.from(present, (value, t) => value - old[t]!)
+  if (usesSequence(config.surrogate)) {
+    const shared = sequenceRatio(config, logRatios)
+    return Array.from(advantages, (advantage) => clippedSurrogate(shared, shared.logRatio, advantage, shared.slope))
+  }
+  switch (config.surrogate) {
+    case 'token': {
+      const bounds = clipBounds(config)
+      return Array.from(advantages, (advantage, t) => clippedSurrogate(bounds, logRatios[t]!, advantage))
+    }
+    case 'cispo':
+      return Array.from(advantages, (advantage, t) => cispoSurrogate(config.cispoCap, present[t]!, logRatios[t]!, advantage))
+    case 'sapo':
+      return Array.from(advantages, (advantage, t) => sapoSurrogate(config, logRatios[t]!, advantage))
+  }
 }
 
 /**
@@ -127,17 +130,19 @@ export function policyLoss(config: LossConfig, batch: PolicyLossBatch): PolicyLo
   for (let k = 0; k < batch.lengths.length; k++) {
     const weight = batch.weights[k]!
     const end = start + batch.lengths[k]!
+    const own = (array: ArrayLike<number>): Float64Array => Float64Array.from({ length: weight === 0 ? 0 : end - start }, (_, t) => array[start + t]!)
+    const surrogates = rolloutSurrogates(config, own(logProbabilities), own(oldLogProbabilities), own(advantages))
     for (let t = start; t < end && weight !== 0; t++) {
       const logProbability = logProbabilities[t]!
       const old = oldLogProbabilities[t]!
-      const surrogate = clippedSurrogate(config, logProbability, old, advantages[t]!)
+      const surrogate = surrogates[t - start]!
       const correction = corrections?.[t] ?? 1
       let value = correction * surrogate.value
       let derivative = correction * surrogate.derivative
       if (referenceLogProbabilities !== undefined) {
         const kl = klEstimate(config.klEstimator, logProbability, referenceLogProbabilities[t]!)
         sums.referenceKl += kl.value
-        if (config.klCoefficient !== 0) {
+        if (config.klCoefficient !== 0 && config.klPlace === 'loss') {
           value += config.klCoefficient * kl.value
           derivative += config.klCoefficient * kl.derivative
         }

@@ -1,6 +1,7 @@
 // Log-probabilities and losses as graph. The same losses stand in policy/losses.ts as plain arrays; a test holds both equal.
 import type { LossConfig } from '../../contract/run-config.ts'
 import { op, type Graph, type Value } from '../graph/index.ts'
+import { usesSequence } from '../policy/surrogates.ts'
 
 /** Everything the loss reads about each predicted token; all columns are [M, 1]. */
 export interface TokenColumns {
@@ -33,12 +34,17 @@ export type LossKind =
 /** Names of the per-token inputs a loss declares. `weight` holds the aggregation (and is 0 for tokens that do not count). */
 export function lossInputNames(kind: LossKind): readonly string[] {
   if (kind.kind === 'supervised') return ['weight']
-  return kind.loss.klCoefficient > 0 ? ['weight', 'advantage', 'oldLogprob', 'referenceLogprob'] : ['weight', 'advantage', 'oldLogprob']
+  const ratio = usesSequence(kind.loss.surrogate) ? ['pivot', 'slope', 'clipFloor', 'clipCeiling'] : ['oldLogprob']
+  return ['weight', 'advantage', ...ratio, ...(hasKlTerm(kind.loss) ? ['referenceLogprob'] : [])]
+}
+
+function hasKlTerm({ klCoefficient, klPlace }: LossConfig): boolean {
+  return klCoefficient > 0 && klPlace === 'loss'
 }
 
 /**
  * The loss as one number: sum over tokens of weight * token loss. Declares its inputs on the graph.
- *   policy:  -min(rho A, clip(rho, 1 - low, 1 + high) A) + beta * kl,  rho = exp(log pi - log pi_old)   (PPO 2017, eq. 7; GRPO eq. 3)
+ *   policy:  surrogate (policy/surrogates.ts) + beta * kl
  */
 export function tokenLoss(graph: Graph, logprob: Value, kind: LossKind): Value {
   return graph.within('loss', () => {
@@ -48,16 +54,47 @@ export function tokenLoss(graph: Graph, logprob: Value, kind: LossKind): Value {
       case 'supervised':
         return op.neg(op.sumAll(op.mul(weight, logprob)))
       case 'policy': {
-        const { clipLow, clipHigh, klCoefficient, klEstimator } = kind.loss
-        const advantage = input('advantage')
-        const ratio = op.exp(op.sub(logprob, input('oldLogprob')))
-        const clipped = op.min(op.max(ratio, 1 - clipLow), 1 + clipHigh)
-        let loss = op.neg(op.min(op.mul(ratio, advantage), op.mul(clipped, advantage)))
-        if (klCoefficient > 0) loss = op.add(loss, op.mul(klTerm(logprob, input('referenceLogprob'), klEstimator), klCoefficient))
+        const { klCoefficient, klEstimator } = kind.loss
+        const surrogate = surrogateTerm(kind.loss, logprob, input)
+        const loss = hasKlTerm(kind.loss) ? op.add(surrogate, op.mul(klTerm(logprob, input('referenceLogprob'), klEstimator), klCoefficient)) : surrogate
         return op.sumAll(op.mul(weight, loss))
       }
     }
   })
+}
+
+/** The surrogate of each token [M, 1]; see policy/surrogates.ts. */
+function surrogateTerm(config: LossConfig, logprob: Value, input: (name: string) => Value): Value {
+  const advantage = input('advantage')
+  switch (config.surrogate) {
+    case 'token': {
+      const ratio = op.exp(op.sub(logprob, input('oldLogprob')))
+      const loss = clippedTerm(ratio, advantage, 1 - config.clipLow, 1 + config.clipHigh)
+      return config.dualClip === null ? loss : op.where(op.less(advantage, 0), op.min(loss, op.mul(advantage, -config.dualClip)), loss)
+    }
+    case 'sequence':
+    case 'sequence-token':
+    case 'sequence-sum': {
+      // The mean over the sequence is no matter of one chunk of rows: it comes in through the pivot, from a forward pass.
+      const ratio = op.exp(op.mul(input('slope'), op.sub(logprob, input('pivot'))))
+      return clippedTerm(ratio, advantage, input('clipFloor'), input('clipCeiling'))
+    }
+    case 'cispo': {
+      const ratio = op.exp(op.sub(logprob, input('oldLogprob')))
+      return op.neg(op.mul(op.mul(op.detach(op.min(ratio, config.cispoCap)), advantage), logprob))
+    }
+    case 'sapo': {
+      const ratio = op.exp(op.sub(logprob, input('oldLogprob')))
+      const tau = op.where(op.less(0, advantage), config.sapoTemperaturePositive, config.sapoTemperatureNegative)
+      return op.neg(op.mul(op.div(op.mul(op.sigmoid(op.mul(tau, op.sub(ratio, 1))), 4), tau), advantage))
+    }
+  }
+}
+
+/** -min(ratio A, clip(ratio) A) */
+function clippedTerm(ratio: Value, advantage: Value, floor: Value | number, ceiling: Value | number): Value {
+  const clipped = op.min(op.max(ratio, floor), ceiling)
+  return op.neg(op.min(op.mul(ratio, advantage), op.mul(clipped, advantage)))
 }
 
 /** KL(pi || reference) estimated on the drawn token, d = log ref - log pi (Schulman 2020): k1 = -d, k2 = d^2/2, k3 = exp(d) - 1 - d. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lossConfigSchema } from '../../../src-main/contract/run-config.ts'
 import type { LossConfig } from '../../../src-main/contract/run-config.ts'
-import { addLossSums, aggregationWeights, clippedSurrogate, emptyLossSums, klEstimate, lossMetrics, policyLoss } from '../../../src-main/engine/policy/losses.ts'
+import { addLossSums, aggregationWeights, emptyLossSums, klEstimate, lossMetrics, policyLoss } from '../../../src-main/engine/policy/losses.ts'
 import type { PolicyLossBatch } from '../../../src-main/engine/policy/losses.ts'
 
 const config = (settings: Partial<LossConfig> = {}): LossConfig => ({ ...lossConfigSchema.parse({}), ...settings })
@@ -47,31 +47,6 @@ describe('klEstimate', () => {
   it('keeps k3 of nearly equal policies, which e^d - d - 1 would lose', () => {
     expect(klEstimate('k3', 0, 1e-7).value).toBeGreaterThan(4e-15)
     expect(klEstimate('k3', 0, 1e-7).value).toBeLessThan(6e-15)
-  })
-})
-
-describe('clippedSurrogate', () => {
-  const at = (ratio: number, advantage: number) => clippedSurrogate({ clipLow: 0.2, clipHigh: 0.28 }, Math.log(ratio), 0, advantage)
-
-  it.each([
-    // min(rho A, clip(rho, .8, 1.28) A) worked out by hand
-    [1, 2, -2, -2, 'no'],
-    [1.2, 2, -2.4, -2.4, 'no'],
-    [1.5, 2, -2.56, 0, 'high'],
-    [0.5, 2, -1, -1, 'no'],
-    [0.5, -2, 1.6, 0, 'low'],
-    [0.9, -2, 1.8, 1.8, 'no'],
-    [1.5, -2, 3, 3, 'no'],
-    [4, -1, 4, 4, 'no'],
-  ] as const)('at ratio %d and advantage %d is %d with derivative %d', (ratio, advantage, value, derivative, clipped) => {
-    const result = at(ratio, advantage)
-    expect(result.value).toBeCloseTo(value, 12)
-    expect(result.derivative).toBeCloseTo(derivative, 12)
-    expect(result.clipped).toBe(clipped)
-  })
-
-  it('is 0 at advantage 0 even when the ratio overflows', () => {
-    expect(clippedSurrogate(config(), 0, -1000, 0)).toMatchObject({ value: 0, derivative: 0 })
   })
 })
 

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { PromptRow, ScoredCompletion } from '../../../src-main/contract/rewards.ts'
 import { runConfigSchema, type RunConfig, type RunConfigInput } from '../../../src-main/contract/run-config.ts'
 import type { Rollout } from '../../../src-main/engine/rollout/sampler.ts'
-import { promptsOfStep, trainStep, type StepMachinery } from '../../../src-main/engine/training/loop.ts'
+import { trainStep, type StepMachinery } from '../../../src-main/engine/training/loop.ts'
 import { createOptimizer } from '../../../src-main/engine/training/optimizer.ts'
 import type { MicroBatch, PassResult } from '../../../src-main/engine/training/passes.ts'
+import { promptsOfStep } from '../../../src-main/engine/training/sample-step.ts'
 
 const configOf = (input: Partial<RunConfigInput> = {}): RunConfig => runConfigSchema.parse({ model: 'm', data: { prompts: 'p' }, seed: 3, rollout: { promptsPerStep: 2, groupSize: 2 }, ...input })
 const rows: PromptRow[] = Array.from({ length: 5 }, (_, index) => ({ id: `p${index}`, prompt: `prompt ${index}` }))
@@ -94,7 +95,9 @@ describe('a step', () => {
       return rollouts
     }
     await trainStep(machinery, rows, 1)
-    expect(batches.flatMap((batch) => [...batch.columns['weight']!]).sort()).toEqual([1 / 4, 1 / 4, 1 / 4, 1 / 4, 1 / 2, 1 / 2].map(Math.fround))
+    // Advantages of -1 (one token) and +1 (two tokens) a group, each twice as large; the weights stay those of the aggregation.
+    expect(batches.flatMap((batch) => [...batch.columns['advantage']!]).map((a) => Math.round(a)).sort((a, b) => a - b)).toEqual([-2, -2, 2, 2, 2, 2])
+    expect(batches.flatMap((batch) => [...batch.columns['weight']!]).sort()).toEqual([1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 4, 1 / 4].map(Math.fround))
   })
 
   it('updates once a mini-batch and epoch', async () => {
