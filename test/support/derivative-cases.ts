@@ -81,6 +81,12 @@ export const derivativeCases: readonly DerivativeCase[] = [
     shapes: [[2, 3, 16]],
     build: ([a], g) => op.rotary(a!, indices(g, 'p', [0, 1, 2, 3, 4, 5], [2, 3]), g.initializer('cos', [6, 2], cos), g.initializer('sin', [6, 2], sin), { heads: 2, headSize: 8, rotaryDimensions: 4 }),
   },
+  {
+    operator: 'Rotary',
+    title: 'part of a head, heads apart',
+    shapes: [[2, 2, 3, 8]],
+    build: ([a], g) => op.rotary(a!, indices(g, 'p', [0, 1, 2, 3, 4, 5], [2, 3]), g.initializer('cos', [6, 2], cos), g.initializer('sin', [6, 2], sin), { heads: 2, headSize: 8, rotaryDimensions: 4 }),
+  },
 ]
 
 const size = (shape: readonly number[]): number => shape.reduce((product, dim) => product * dim, 1)

@@ -24,7 +24,7 @@ const storedName = (name: string): string => `${name}/float16`
 export function writeOnnxFile(graph: Graph, target: GraphTarget, weights: ReadonlyMap<string, ExternalTensor>): Uint8Array {
   const { nodes, constants } = lowerGraph(graph, target)
   const widened = [...weights].flatMap(([name, { type }]): OnnxNode[] => (type === 'float16' ? [{ type: 'Cast', inputs: [storedName(name)], outputs: [name], attributes: { to: { int: elementTypes.float32 } } }] : []))
-  const all = [...widened, ...withoutOutputCopies(nodes, graph)]
+  const all = [...widened, ...nodes]
   const used = new Set(all.flatMap((node) => node.inputs))
   const small = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => tensorProto(value.name, value.shape as readonly number[], data))
   const inputs = graph.inputs.filter(({ name }) => used.has(name))
@@ -37,14 +37,4 @@ function externalProto({ name, shape }: Value, weight: ExternalTensor | undefine
   const { location, offset, length, type } = weight
   const places = Object.entries({ location, offset: String(offset), length: String(length) }).map(([key, value]) => ({ key, value }))
   return [{ name: type === 'float16' ? storedName(name) : name, dims: shape, dataType: storedTypes[type], externalData: places, dataLocation: 1 }]
-}
-
-/** Lets the nodes that make the graph's outputs write them under their own names, in place of an Identity behind each: a cache can then be its own output. */
-function withoutOutputCopies(nodes: readonly OnnxNode[], graph: Graph): OnnxNode[] {
-  const inside = new Set([...graph.inputs, ...graph.initializers.map(({ value }) => value)].map(({ name }) => name))
-  const renamed = new Map(graph.outputs.filter(({ value }) => !inside.has(value.name)).map(({ name, value }) => [value.name, name]))
-  const rename = (name: string): string => renamed.get(name) ?? name
-  return nodes
-    .filter(({ type, inputs, outputs }) => type !== 'Identity' || renamed.get(inputs[0] as string) !== outputs[0])
-    .map((node) => ({ ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) }))
 }

@@ -77,9 +77,23 @@ export function lowerGraph(graph: Graph, target: GraphTarget): { readonly nodes:
     },
   }
   for (const node of liveNodes(graph)) lower(node, target, emission)
-  // Graph outputs need a node output of that very name; an Identity gives one without renaming values in use.
-  for (const { name, value } of graph.outputs) emission.nodes.push({ type: 'Identity', inputs: [value.name], outputs: [name] })
-  return { nodes: emission.nodes, constants: [...constants.values()] }
+  return { nodes: withOutputs(emission.nodes, graph), constants: [...constants.values()] }
+}
+
+/**
+ * Lets the nodes that make the graph's outputs write them under their own names: a cache can then be its own output. An Identity makes
+ * those that are inputs or weights as they are, or another output too.
+ */
+function withOutputs(nodes: readonly OnnxNode[], graph: Graph): OnnxNode[] {
+  const made = new Set(nodes.flatMap(({ outputs }) => outputs))
+  const names = new Map<string, string>()
+  const copies: OnnxNode[] = []
+  for (const { name, value } of graph.outputs) {
+    if (made.has(value.name) && !names.has(value.name)) names.set(value.name, name)
+    else copies.push({ type: 'Identity', inputs: [names.get(value.name) ?? value.name], outputs: [name] })
+  }
+  const rename = (name: string): string => names.get(name) ?? name
+  return [...nodes.map((node) => ({ ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) })), ...copies]
 }
 
 /** Serialised ModelProto (IR 10, opset 21) of lowered nodes. */

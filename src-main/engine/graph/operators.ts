@@ -330,14 +330,16 @@ export interface RotaryOptions {
 }
 
 /**
- * Rotate-half rotary embedding: `x [b, t, heads*headSize], positions int64 [b, t], cos and sin [positions, rotary/2] -> x's shape`.
- * `inverse` turns the other way, which is the derivative.
+ * Rotate-half rotary embedding: `x [b, t, heads*headSize] or [b, heads, t, headSize], positions int64 [b, t], cos and sin [positions, rotary/2]
+ * -> x's shape`. `inverse` turns the other way, which is the derivative.
  */
 export function rotary(x: Value, positions: Value, cos: Value, sin: Value, options: RotaryOptions, inverse = false): Value {
-  demandRank(x, 'Rotary', 3)
   demandType(positions, 'Rotary', 'int64')
   const { heads, headSize, rotaryDimensions } = options
-  if (x.shape[2] !== heads * headSize) throw x.graph.error(`Rotary: ${x.name} ${formatShape(x.shape)} has not ${heads} heads of ${headSize}`)
+  const [b, t] = [x.shape[0] as Dimension, x.shape[x.shape.length === 4 ? 2 : 1] as Dimension]
+  if (!sameShape(x.shape, [b, t, heads * headSize]) && !sameShape(x.shape, [b, heads, t, headSize])) {
+    throw x.graph.error(`Rotary: ${x.name} ${formatShape(x.shape)} has not ${heads} heads of ${headSize}`)
+  }
   if (cos.shape[1] !== rotaryDimensions / 2) throw x.graph.error(`Rotary: the table ${formatShape(cos.shape)} does not fit ${rotaryDimensions} rotated dimensions`)
   const table = inverse ? neg(sin) : sin
   return one(x.graph, 'Rotary', [x, positions, cos, table], { heads, headSize, rotaryDimensions, inverse }, 'float32', x.shape)

@@ -59,27 +59,26 @@ export const cacheNames = (layer: number): { pastKey: string; pastValue: string;
 
 /**
  * Attention of one new token a row over a cache [B, kvHeads, S, d] in plain products, which the CPU runs several times faster than its
- * attention operator. The new key and value are outputs [B, kvHeads*d]; the host puts them into the cache afterwards.
+ * attention operator. The new key and value are outputs [B, kvHeads, 1, d]; the host puts them into the cache afterwards.
  *
  *   q [B, KV, G, d] x K^T -> [B, KV, G, S] + mask [B, 1, 1, S] | q x k_new^T -> softmax over S + 1 -> x V + x v_new
  */
 export function singleTokenAttention(graph: Graph, config: DecoderConfig, layer: number, rotary: RotaryInputs | undefined, mask: Value): Attend {
   const { heads, kvHeads, headSize } = config
-  const groups = heads / kvHeads
   const names = cacheNames(layer)
   const pastKey = graph.input(names.pastKey, 'float32', ['B', kvHeads, 'S', headSize])
   const pastValue = graph.input(names.pastValue, 'float32', ['B', kvHeads, 'S', headSize])
   return (query, key, value) => {
-    const rotated = (x: Value, count: number): Value => op.reshape(rotate(op.reshape(x, ['B', 1, count * headSize]), count, config, rotary), ['B', count * headSize])
-    const newKey = rotated(key, kvHeads)
+    const newKey = rotate(op.reshape(key, ['B', kvHeads, 1, headSize]), kvHeads, config, rotary)
+    const newValue = op.reshape(value, ['B', kvHeads, 1, headSize])
     graph.output(names.presentKey, newKey)
-    graph.output(names.presentValue, value)
-    const q = op.reshape(rotated(query, heads), ['B', kvHeads, groups, headSize])
+    graph.output(names.presentValue, newValue)
+    const q = op.reshape(rotate(op.reshape(query, ['B', heads, 1, headSize]), heads, config, rotary), ['B', kvHeads, heads / kvHeads, headSize])
     const scale = headSize ** -0.5
     const past = op.add(op.matMul(q, pastKey, { transposeB: true, scale }), mask)
-    const own = op.matMul(q, op.reshape(newKey, ['B', kvHeads, 1, headSize]), { transposeB: true, scale })
+    const own = op.matMul(q, newKey, { transposeB: true, scale })
     const { rest, last } = op.splitLast(op.softmax(op.concatNamed(past, own, 3, 'S1'), -1), 3, 'S')
-    const attended = op.add(op.matMul(rest, pastValue), op.mul(last, op.reshape(value, ['B', kvHeads, 1, headSize])))
+    const attended = op.add(op.matMul(rest, pastValue), op.mul(last, newValue))
     return op.reshape(attended, ['B', heads * headSize])
   }
 }
