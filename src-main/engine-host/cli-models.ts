@@ -8,12 +8,14 @@ import type { NumberedPromptRow } from '../engine/training/prompts.ts'
 import { writeReport } from '../engine/training/report.ts'
 import { addLibraryCommands } from './cli-library.ts'
 import type { CommandResult } from './cli-output.ts'
+import { addPlanCommand } from './cli-plan.ts'
 import type { Answer } from './cli-train.ts'
 
 /** Registers the commands. */
 export function addModelCommands(program: Command, answer: Answer): void {
   const models = program.command('models').description('the models on this machine')
   addLibraryCommands(models, answer)
+  addPlanCommand(models, answer)
 
   const data = program.command('data').description('prompt files')
   const inspect = data.command('inspect').description('read a prompt file and say what is in it and what is wrong with it').argument('<file>', 'JSONL file').option('--model <dir>', 'also count the tokens of each prompt')

@@ -1,12 +1,12 @@
-// Peak memory of a training step against the formula of training/memory.ts, for three sizes, each in a process of its own.
+// Peak memory of a training step against the formula of training/memory-plan.ts, for three sizes, each in a process of its own.
 import { spawnSync } from 'node:child_process'
 import { createPolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
 import { initialWeights } from '../../src-main/engine/models/initial-weights.ts'
 import { createDevice } from '../../src-main/engine/runtime/ort.ts'
-import { stepMemory } from '../../src-main/engine/training/memory.ts'
+import { planMemory } from '../../src-main/engine/training/memory-plan.ts'
 import { createPass, gradientArrays } from '../../src-main/engine/training/passes.ts'
 import { createOptimizer } from '../../src-main/engine/training/optimizer.ts'
-import { optimizerConfigSchema } from '../../src-main/contract/run-config.ts'
+import { optimizerConfigSchema, runConfigSchema } from '../../src-main/contract/run-config.ts'
 import { benchmarkConfig, randomBatch } from './engine.bench.ts'
 import type { BenchmarkRow } from './rows.ts'
 
@@ -36,7 +36,13 @@ export async function measureMemory(index: number): Promise<void> {
     optimizer.update(gradients)
   }
   const measured = process.resourceUsage().maxRSS * 1024 - before
-  const predicted = stepMemory(policy, { tokens: size.batch * size.length, length: size.length, layout: size.layout, headChunkTokens: 1024 }).total
+  const run = runConfigSchema.parse({
+    model: '-', data: { prompts: '-' }, adapter: { kind: 'full' }, rollout: { promptsPerStep: size.batch },
+    training: { microBatchTokens: size.batch * size.length, recompute: size.layout === 'whole' ? 'none' : 'layer' },
+  })
+  const { weights, gradients, optimizer, activations, logits, layout } = planMemory(config, run, { promptTokens: 1, longest: size.length })
+  if (layout !== size.layout) throw new Error(`the plan is for a pass ${layout}`)
+  const predicted = weights + gradients + optimizer + activations + logits
   process.stdout.write(`${JSON.stringify({ measured, predicted })}\n`)
 }
 

@@ -97,3 +97,20 @@ describe('models verify', () => {
     expect((await satchel('models', 'verify', 'nothing', '--json')).json()).toMatchObject({ error: { code: 'not-found' } })
   })
 })
+
+describe('models plan', () => {
+  it('says what a run needs, that it fits, and with too little memory what to change', async () => {
+    const plan = (await satchel('models', 'plan', 'model', '--prompt-tokens', '16', '--new-tokens', '16', '--json')).json<{ fits: boolean; plan: { trainingPeak: number; weights: number } }>()
+    expect(plan.fits).toBe(true)
+    expect(plan.plan.trainingPeak).toBeGreaterThan(plan.plan.weights)
+    const tight = (await satchel('models', 'plan', 'built-in', '--memory', '0.5')).stdout
+    expect(tight).toMatch(/This does not fit into 512\.0 MiB: .* are missing/)
+    expect(tight).toMatch(/training\.microBatchTokens 2048: /)
+  })
+
+  it('refuses lengths the model cannot hold, naming the option', async () => {
+    const ended = await satchel('models', 'plan', 'model', '--prompt-tokens', '1000000')
+    expect(ended.code).toBe(3)
+    expect(ended.stderr).toContain('--prompt-tokens')
+  })
+})

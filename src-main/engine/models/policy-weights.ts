@@ -1,6 +1,7 @@
 // The weights of the policy at hand: base tensors, trainable tensors, and where graphs find them.
 // One copy serves sampler and trainer. On the CPU the optimizer writes into the very arrays the programs read.
 import { createHash } from 'node:crypto'
+import { totalmem } from 'node:os'
 import { UserError } from '../../contract/errors.ts'
 import type { AdapterConfig } from '../../contract/run-config.ts'
 import type { Graph, Value } from '../graph/index.ts'
@@ -177,6 +178,17 @@ function hashOf(parameters: readonly { readonly name: string; readonly data: Flo
   const hash = createHash('sha256')
   for (const { name, data } of parameters) hash.update(name).update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
   return hash.digest('hex')
+}
+
+/** Whether frozen float32 weights go into the programs, where the CPU packs them: faster for small batches, for memory a small model can spare. */
+export function packsFrozenWeights(frozenBytes: number, memory = totalmem()): boolean {
+  return frozenBytes * 32 <= memory
+}
+
+/** The same for the weights at hand on a device. */
+export function embedsFrozen(device: Device, weights: PolicyWeights): boolean {
+  const frozen = [...weights.parameters.values()].reduce((sum, { data, trainable }) => sum + (trainable ? 0 : data.byteLength), 0)
+  return device.kind === 'cpu' && packsFrozenWeights(frozen)
 }
 
 export interface WeightPlacement {

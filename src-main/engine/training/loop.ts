@@ -11,6 +11,7 @@ import { klEstimate } from '../policy/losses.ts'
 import { lineEnds, overlongPenalty, placeRewards, type PlacedRewards } from '../policy/reward-placement.ts'
 import { tokenRewards } from '../rewards/bus.ts'
 import { compiles } from './evaluation.ts'
+import { peakResidentBytes } from './memory-plan.ts'
 import type { Optimizer } from './optimizer.ts'
 import type { TrainingPass } from './passes.ts'
 import type { RolloutSource, ScoredRollout } from './sample-groups.ts'
@@ -27,6 +28,8 @@ export interface StepMachinery {
   readonly reference: TrainingPass | undefined
   readonly optimizer: Optimizer
   readonly gradients: ReadonlyMap<string, Float32Array>
+  /** Peak memory the plan foretold; undefined where there is no plan (devices other than the CPU). */
+  readonly plannedBytes?: number | undefined
   /** Called between two calls into the runtime; may wait (pause) or throw (stop). */
   readonly checkpointForCommands: (phase: 'generate' | 'score' | 'update', done: number, total: number) => Promise<void>
 }
@@ -62,6 +65,8 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
     'time/update': (finished - sampled) / 1000,
     'tokens_per_second/generate': sample.times.tokens / Math.max(1e-9, sample.times.generate),
     'memory/resident_gib': process.memoryUsage.rss() / 2 ** 30,
+    'memory/peak_gib': peakResidentBytes() / 2 ** 30,
+    'memory/planned_gib': machinery.plannedBytes === undefined ? null : machinery.plannedBytes / 2 ** 30,
   }
   return { metrics: { step, values: finiteOrNull(values) }, records: recordsOf(sample, taught, config, step), healthy: update.healthy }
 }

@@ -4,8 +4,9 @@ import { totalmem } from 'node:os'
 import type { RunConfig } from '../../contract/run-config.ts'
 import type { DecoderConfig } from '../models/config.ts'
 import { layerMatrices } from '../models/frozen-layers.ts'
-import { quantizationBlock } from '../runtime/quantization.ts'
+import { packsFrozenWeights } from '../models/policy-weights.ts'
 import { expectedTensors } from '../models/weights.ts'
+import { quantizationBlock } from '../runtime/quantization.ts'
 
 export interface SequenceLengths {
   /** Tokens of the longest prompt. */
@@ -16,6 +17,7 @@ export interface SequenceLengths {
 
 /** Bytes by part; a part that a phase does not need counts in the other phase only. */
 export interface MemoryPlan {
+  readonly layout: 'whole' | 'layered'
   /** The process itself: Node, onnxruntime, tokenizer, compiled programs. */
   readonly process: number
   /** Frozen and trained weights as the engine holds them. */
@@ -44,11 +46,6 @@ const FLOAT = 4
 const PROCESS = 190 * 2 ** 20
 
 const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
-
-/** Whether frozen float32 weights go into the programs, where the CPU packs them: faster for small batches, for memory a small model can spare. */
-export function packsFrozenWeights(frozenBytes: number, memory = totalmem()): boolean {
-  return frozenBytes * 32 <= memory
-}
 
 interface Sizes {
   /** Elements of all layers' matrices, of those of one layer, and of everything else. */
@@ -102,35 +99,88 @@ export function planMemory(model: DecoderConfig, run: RunConfig, lengths: Sequen
   const layout = planLayout(model, run, memory)
   const perElement = bytesPerElement(model, run.weights)
   const held = run.weights.streamLayers ? 0 : sizes.layers * perElement
-  const weights = sizes.rest * FLOAT + held
+  // A policy that is trained whole is held against a frozen copy of where it began.
+  const weights = (sizes.rest * FLOAT + held) * (full && run.loss.klCoefficient > 0 ? 2 : 1)
   const frozen = full ? 0 : (sizes.rest + sizes.layers) * FLOAT
   // A packed weight lies in a program twice, as data and as the form the product wants. Prompt and token programs, and the step's.
-  const packed = asFloat && packsFrozenWeights(frozen, memory) ? frozen * (4 + (layout === 'whole' ? 2 : 0)) : 0
+  const withReference = run.loss.klCoefficient > 0
+  const copies = 4 + (layout === 'whole' ? (withReference ? 4 : 2) : 0)
+  const packed = asFloat && packsFrozenWeights(frozen, memory) ? frozen * copies : 0
   const blocks = run.weights.precision === 'int4' ? held : 0
   const layerInUse = asFloat ? 0 : sizes.layer * FLOAT + (run.weights.streamLayers ? 2 * sizes.layer * perElement : 0)
   const adapters = full ? 0 : sizes.trained * FLOAT
   const gradients = sizes.trained * FLOAT
   const optimizer = 2 * sizes.trained * FLOAT
-  const rows = Math.min(run.rollout.slots, run.rollout.promptsPerStep * run.rollout.groupSize)
+  const { slots, promptsPerStep, groupSize } = run.rollout
+  const evaluated = run.evaluation.every === 0 ? 0 : run.evaluation.prompts
+  const rows = Math.min(slots, Math.max(promptsPerStep * groupSize, evaluated * run.evaluation.samples))
+  // Prompts that are run together: those of a step, or in an evaluation as many as there is room for.
+  const prompts = Math.max(Math.min(promptsPerStep, slots), Math.min(evaluated, Math.ceil(slots / run.evaluation.samples)))
   const capacity = Math.ceil(lengths.longest / 16) * 16
   const perPosition = 2 * model.layers * model.kvHeads * model.headSize * FLOAT
-  const cache = (rows + run.rollout.promptsPerStep) * capacity * perPosition
+  const cache = (rows + prompts) * capacity * perPosition
   // Logits twice: onnxruntime's output, and the copy rows of one prompt share. A prompt's activations are one layer's, without a backward pass.
-  const promptBatch = run.rollout.promptsPerStep * lengths.promptTokens
+  const promptBatch = prompts * lengths.promptTokens
   const generation = 2 * rows * model.vocabularySize * FLOAT + layerActivations(model, promptBatch, lengths.promptTokens) / 2
   const length = Math.min(lengths.longest, run.training.microBatchTokens)
   const sequences = Math.max(1, Math.floor(run.training.microBatchTokens / length))
-  const tokens = Math.min(run.rollout.promptsPerStep * run.rollout.groupSize, sequences) * length
+  const tokens = Math.min(promptsPerStep * groupSize, sequences) * length
   const one = layerActivations(model, tokens, length)
   const activations = layout === 'whole' ? model.layers * one : model.layers * tokens * model.hiddenSize * FLOAT + 2 * one
   const chunk = layout === 'whole' ? tokens : Math.min(tokens, run.training.headChunkTokens)
   const logits = 4 * chunk * model.vocabularySize * FLOAT
   const always = PROCESS + weights + packed + blocks + layerInUse + adapters + gradients + optimizer
   return {
-    process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits,
+    layout, process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits,
     generationPeak: always + cache + generation,
     // Programs keep the memory they once used: generation's counts here as well.
     trainingPeak: always + cache + generation + activations + logits,
     resumePeak: always + 3 * sizes.trained * FLOAT,
   }
+}
+
+/** Largest share by which the plan may miss the measured peak before a run says so. */
+export const PLAN_TOLERANCE = 0.2
+
+/** Most memory this process has had resident so far, bytes. */
+export function peakResidentBytes(): number {
+  return process.resourceUsage().maxRSS * 1024
+}
+
+/** One sentence that compares the plan with what a run took; says so where it was off by more than {@link PLAN_TOLERANCE}. */
+export function planVerdict(plannedGib: number, measuredGib: number): string {
+  const ratio = plannedGib / measuredGib
+  const numbers = `planned ${plannedGib.toFixed(2)} GiB, measured peak ${measuredGib.toFixed(2)} GiB (planned / measured ${ratio.toFixed(2)})`
+  return Math.abs(ratio - 1) <= PLAN_TOLERANCE ? `Memory: ${numbers}.` : `Memory: the plan was wrong by more than ${100 * PLAN_TOLERANCE} %: ${numbers}.`
+}
+
+/** A change that would lower the peak, and by how much. */
+export interface MemoryAdvice {
+  readonly change: string
+  readonly trainingPeak: number
+}
+
+/** What to change where a run does not fit: each change alone, those that help most first. */
+export function adviseMemory(model: DecoderConfig, run: RunConfig, lengths: SequenceLengths, memory = totalmem()): MemoryAdvice[] {
+  const { rollout, training, weights, adapter } = run
+  const lora: RunConfig['adapter'] = { kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: ['all-linear'] }
+  const variants: [change: string, variant: RunConfig, lengths?: SequenceLengths][] = []
+  if (adapter.kind === 'full') variants.push(['adapter.kind lora with rank 16', { ...run, adapter: lora }])
+  else {
+    if (weights.precision !== 'int4' && !weights.streamLayers) variants.push(['weights.precision int4', { ...run, weights: { precision: 'int4', streamLayers: false } }])
+    if (weights.precision === 'fp32' && !weights.streamLayers) variants.push(['weights.precision int8', { ...run, weights: { precision: 'int8', streamLayers: false } }])
+    if (!weights.streamLayers) variants.push(['weights.streamLayers true with precision stored (slower)', { ...run, weights: { precision: 'stored', streamLayers: true } }])
+    if (adapter.rank > 4) variants.push([`adapter.rank ${Math.ceil(adapter.rank / 2)}`, { ...run, adapter: { ...adapter, rank: Math.ceil(adapter.rank / 2) } }])
+  }
+  if (planLayout(model, run, memory) === 'whole') variants.push(['training.recompute layer', { ...run, training: { ...training, recompute: 'layer' } }])
+  variants.push([`training.microBatchTokens ${Math.ceil(training.microBatchTokens / 2)}`, { ...run, training: { ...training, microBatchTokens: Math.ceil(training.microBatchTokens / 2) } }])
+  if (training.headChunkTokens > 64) variants.push([`training.headChunkTokens ${Math.ceil(training.headChunkTokens / 4)}`, { ...run, training: { ...training, headChunkTokens: Math.ceil(training.headChunkTokens / 4) } }])
+  if (rollout.slots > 1) variants.push([`rollout.slots ${Math.ceil(rollout.slots / 2)}`, { ...run, rollout: { ...rollout, slots: Math.ceil(rollout.slots / 2) } }])
+  const shorter = Math.ceil(rollout.maxNewTokens / 2)
+  variants.push([`rollout.maxNewTokens ${shorter}`, { ...run, rollout: { ...rollout, maxNewTokens: shorter } }, { ...lengths, longest: lengths.longest - rollout.maxNewTokens + shorter }])
+  const now = planMemory(model, run, lengths, memory).trainingPeak
+  return variants
+    .map(([change, variant, own]) => ({ change, trainingPeak: planMemory(model, variant, own ?? lengths, memory).trainingPeak }))
+    .filter(({ trainingPeak }) => trainingPeak < now * 0.99)
+    .toSorted((a, b) => a.trainingPeak - b.trainingPeak)
 }

@@ -1,7 +1,7 @@
 // Runs the training graphs over micro-batches: log-probabilities out, gradients added up.
 import { resolveShape, type Graph } from '../graph/index.ts'
 import { causalMask } from '../models/attention.ts'
-import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
+import { embedsFrozen, weightFeeds, type PolicyWeights } from '../models/policy-weights.ts'
 import { firstOfKind, rotaryTables } from '../models/rotary.ts'
 import type { Device, Program, Tensor } from '../runtime/ort.ts'
 import { createStream } from '../runtime/random.ts'
@@ -146,7 +146,7 @@ export function createPass(device: Device, policy: PolicyWeights, options: PassO
 }
 
 function wholePass(device: Device, policy: PolicyWeights, options: PassOptions): TrainingPass {
-  const { temperature, loss, adapters = true, embedFrozen = device.kind === 'cpu' } = options
+  const { temperature, loss, adapters = true, embedFrozen = embedsFrozen(device, policy) } = options
   const placement = { adapters, embedFrozen }
   const forward = lazily(() => device.compile(wholeProgram(policy, { temperature, placement })))
   const step = lazily(() => device.compile(wholeProgram(policy, { temperature, loss, placement: { ...placement, dropout: options.dropoutSeed !== undefined } })))

@@ -2,6 +2,7 @@
 import { basename, resolve } from 'node:path'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
 import { writeFileAtomically, writeFully } from '../models/atomic-file.ts'
+import { planVerdict } from './memory-plan.ts'
 import { lineChart, seriesColours } from './report-chart.ts'
 import type { Point, Series } from './report-chart.ts'
 import { readEvaluations, readMetrics, readRollouts, readRunDescription, runFiles } from './run-folder-reading.ts'
@@ -115,7 +116,15 @@ function summaryTable(runs: readonly RunData[]): string {
     ]
   })
   return `${htmlTable(['run', 'estimator', 'steps', 'compiles, first', 'compiles, last', 'drop from peak', 'first step at 50 / 80 / 90 %', 'requirements', 'hack rate', 'time in steps'], rows)}
-<p class="quiet">Compiles: parses, passes the type check, bundles and renders, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that compiles but fails the audit, which never enters the reward.</p>`
+${runs.flatMap((run) => memoryVerdict(runs, run)).join('')}<p class="quiet">Compiles: parses, passes the type check, bundles and renders, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that compiles but fails the audit, which never enters the reward.</p>`
+}
+
+/** What the run took in memory against what was planned; nothing for runs without a plan (devices other than the CPU, older runs). */
+function memoryVerdict(runs: readonly RunData[], run: RunData): string[] {
+  const planned = run.metrics.at(-1)?.values['memory/planned_gib']
+  const peak = run.metrics.reduce((most, { values }) => Math.max(most, values['memory/peak_gib'] ?? 0), 0)
+  if (typeof planned !== 'number' || peak === 0) return []
+  return [`<p>${escapeHtml(`${runs.length === 1 ? '' : `${run.name}: `}${planVerdict(planned, peak)}`)}</p>`]
 }
 
 function evaluationTable(evaluations: readonly EvaluationResult[]): string {

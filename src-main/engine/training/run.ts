@@ -104,6 +104,8 @@ class Run {
     const machinery = {
       config: this.config, source: this.session.source, policy: this.session.policy, pass: this.session.pass, reference: this.session.reference,
       optimizer: this.optimizer, gradients: this.gradients,
+      // The plan knows the CPU only.
+      plannedBytes: this.session.device.kind === 'cpu' ? this.session.plan.trainingPeak : undefined,
       checkpointForCommands: (phase: Phase, done: number, total: number) => this.between(phase, done, total),
     }
     try {

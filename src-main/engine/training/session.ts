@@ -1,5 +1,4 @@
 // Opens what a run works with - device, model, tokenizer, prompts, sampler, passes, reward processes - and closes it again.
-import { totalmem } from 'node:os'
 import { UserError } from '../../contract/errors.ts'
 import type { PromptRow } from '../../contract/rewards.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
@@ -14,7 +13,7 @@ import { createRewardPool } from '../rewards/reward-pool.ts'
 import { createSampler, type Sampler } from '../rollout/sampler.ts'
 import { setKernelThreads } from '../runtime/kernels.ts'
 import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
-import { stepMemory } from './memory.ts'
+import { planLayout, planMemory, type MemoryPlan } from './memory-plan.ts'
 import { createPass, type TrainingPass } from './passes.ts'
 import { encodePrompts, longestSequence, readPromptFile, splitPrompts } from './prompts.ts'
 import type { RunLengths } from './run-folder-reading.ts'
@@ -46,6 +45,8 @@ export interface TrainingSession extends ModelSession {
   readonly reference: TrainingPass | undefined
   /** What sampler and passes were made for; kept in run.json. */
   readonly lengths: RunLengths
+  /** What the run will need in memory (on the CPU). */
+  readonly plan: MemoryPlan
 }
 
 /** The device a configuration asks for. 'auto' is the CPU: it is exact, resumes bit by bit, and is there on every machine. */
@@ -134,6 +135,7 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
       source,
       pass,
       reference,
+      plan: planMemory(model.policy.config, config, { promptTokens: longest - config.rollout.maxNewTokens, longest }),
       lengths: { longest, rotaryRegime: rotaryRegime(model.policy.config, longest) },
       async close() {
         pool.dispose()
@@ -151,7 +153,7 @@ export async function openTrainingSession(config: RunConfig): Promise<TrainingSe
 async function openPasses(model: ModelSession, scorer: RolloutSource['scorer'], longest: number): Promise<{ source: RolloutSource; pass: TrainingPass; reference: TrainingPass | undefined; releasePasses: () => Promise<void> }> {
   const { config, device, policy } = model
   const options = {
-    layout: chooseLayout(config, policy),
+    layout: planLayout(policy.config, config),
     temperature: config.rollout.temperature,
     loss: { kind: 'policy', loss: config.loss } as const,
     maxLength: longest,
@@ -180,13 +182,4 @@ async function referencePolicy({ config, device, policy }: ModelSession): Promis
   } finally {
     await folder.close()
   }
-}
-
-/** A program a layer where layers are not float32 in memory; otherwise one program for the whole step where its activations fit into half the machine's memory, a program a layer otherwise. */
-export function chooseLayout(config: RunConfig, policy: Pick<PolicyWeights, 'config' | 'trainable' | 'parameters' | 'frozenLayers'>): 'whole' | 'layered' {
-  if (policy.frozenLayers !== undefined) return 'layered'
-  if (config.training.recompute !== 'auto') return config.training.recompute === 'layer' ? 'layered' : 'whole'
-  const longest = Math.min(policy.config.maxPositions, config.training.microBatchTokens)
-  const { activations } = stepMemory(policy, { tokens: config.training.microBatchTokens, length: longest, layout: 'whole', headChunkTokens: config.training.headChunkTokens })
-  return activations < totalmem() / 2 ? 'whole' : 'layered'
 }
