@@ -49,7 +49,7 @@ export async function exportGguf(file: string, content: GgufContent): Promise<Gg
   const metadata: MetadataEntry[] = [
     { key: 'general.architecture', type: 'string', value: config.family },
     { key: 'general.type', type: 'string', value: 'model' },
-    { key: 'general.name', type: 'string', value: name },
+    { key: 'general.name', type: 'string', value: harmlessName(name) },
     { key: 'general.file_type', type: 'u32', value: FILE_TYPES[type] },
     { key: 'general.quantization_version', type: 'u32', value: 2 },
     ...metadataOfConfig(config),
@@ -58,6 +58,11 @@ export async function exportGguf(file: string, content: GgufContent): Promise<Gg
   const tensors = sources(content)
   await writeGguf(file, metadata, tensors)
   return { file, type, bytes: (await stat(file)).size, notes: [...tokenizer.notes, ...typeNotes(tensors, STORED[type])] }
+}
+
+/** llama.cpp looks for SentencePiece tokens in files of this name, and loads none that lack them. */
+function harmlessName(name: string): string {
+  return name.replace(/phi-?3/gi, 'phi 3')
 }
 
 function sources({ config, tensors, type }: GgufContent): GgufTensorSource[] {

@@ -1,0 +1,147 @@
+// Compares GGUF files that Satchel writes with llama.cpp: log-probabilities of fixed sequences and greedy continuations of each.
+//
+//   mkdir PEER && cd PEER && npm init -y && npm install node-llama-cpp@3.22.1        (outside this checkout; it brings llama.cpp's binaries)
+//   node test/support/run-typescript.mjs test/parity/llama-cpp.ts PEER [MODEL.gguf ...]
+//
+// The tiny reference checkpoints and the built-in model are written in every type; a MODEL is compared as it is, and written again as Q8_0. Results go
+// to llama-cpp-results.json. llama.cpp computes on the CPU with a float32 key/value cache; it rounds activations where weights are packed, so
+// that differences grow with the packing.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { askPolicy, compareAnswers } from '../../src-main/engine/models/export-comparison.ts'
+import type { Answers, ExportComparison, FixedTexts } from '../../src-main/engine/models/export-comparison.ts'
+import type { DecoderConfig } from '../../src-main/engine/models/config.ts'
+import { exportGguf, GGUF_TYPES } from '../../src-main/engine/models/gguf/export-gguf.ts'
+import type { GgufType } from '../../src-main/engine/models/gguf/export-gguf.ts'
+import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
+import { createPolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
+import { resourcePath } from '../../src-main/engine/runtime/paths.ts'
+import { createStream } from '../../src-main/engine/runtime/random.ts'
+import { createDevice } from '../../src-main/engine/runtime/ort.ts'
+import { letterTokenizer } from '../support/gguf-fixture.ts'
+import { parityCases, parityFolder } from '../support/parity.ts'
+
+/** The few calls of node-llama-cpp that are used. */
+interface Peer {
+  getLlama(options: { gpu: false; build: 'never'; logLevel: 'error'; maxThreads: number }): Promise<{ llamaCppRelease: { release: string }; loadModel(options: { modelPath: string }): Promise<PeerModel> }>
+}
+interface PeerModel {
+  tokenize(text: string, specialTokens?: boolean): number[]
+  createContext(options: object): Promise<{ getSequence(): PeerSequence; dispose(): Promise<void> }>
+  dispose(): Promise<void>
+}
+interface PeerSequence {
+  evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
+  controlledEvaluate(items: readonly unknown[]): Promise<({ next: { probabilities?: Map<number, number> } } | undefined)[]>
+  clearHistory(): Promise<void>
+}
+
+interface Case {
+  readonly name: string
+  readonly folder: string
+  readonly change: Partial<DecoderConfig>
+  readonly tokenizerFrom: string
+}
+
+const [peerFolder, ...given] = process.argv.slice(2)
+if (peerFolder === undefined) throw new Error('name the folder where node-llama-cpp is installed')
+const scratch = await mkdtemp(join(tmpdir(), 'satchel-llama-cpp-'))
+const device = await createDevice('cpu', { threads: 1 })
+const require = createRequire(join(resolve(peerFolder), 'package.json'))
+const peer = (await import(pathToFileURL(require.resolve('node-llama-cpp')).href)) as Peer
+const llama = await peer.getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: 1 })
+try {
+  const rows: Record<string, unknown>[] = []
+  for (const one of await cases()) for (const type of GGUF_TYPES) rows.push(await written(one, type))
+  for (const file of given) rows.push(await asItIs(file), await written({ name: basename(file), folder: file, change: {}, tokenizerFrom: file }, 'q8_0'))
+  const versions = { 'node-llama-cpp': await versionOf(peerFolder), 'llama.cpp': llama.llamaCppRelease.release, node: process.version }
+  const results = join('test', 'parity', 'llama-cpp-results.json')
+  await writeFile(results, `{\n "versions": ${JSON.stringify(versions)},\n "results": [\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ]\n}\n`)
+  console.table(rows)
+} finally {
+  await rm(scratch, { recursive: true, force: true })
+}
+process.exit(0)
+
+/** llama.cpp leaves rotary out in every fourth layer of SmolLM3, and takes the long factors of Phi by the length of its context: the two checkpoints are changed to that. */
+async function cases(): Promise<Case[]> {
+  const tokenizer = await mkdtemp(join(scratch, 'letters-'))
+  await writeFile(join(tokenizer, 'tokenizer.json'), JSON.stringify(letterTokenizer(96)))
+  const fixtures = parityCases.map((name): Case => ({ name, folder: parityFolder(name), change: name === 'smollm3' ? { noRopeLayers: [3] } : {}, tokenizerFrom: tokenizer }))
+  const demo = resourcePath('demo', 'model')
+  return [...fixtures, { name: 'built-in', folder: demo, change: {}, tokenizerFrom: demo }]
+}
+
+async function written({ name, folder, change, tokenizerFrom }: Case, type: GgufType): Promise<Record<string, unknown>> {
+  const base = await openModelFolder(folder)
+  const file = join(scratch, `${name}-${type}.gguf`)
+  const scaling = base.config.ropeScaling
+  const config: DecoderConfig = { ...base.config, ...change, ...(name === 'phi3-short' && scaling !== null ? { ropeScaling: { ...scaling, originalPositions: 4096 }, maxPositions: 131_072 } : {}) }
+  try {
+    await exportGguf(file, { config, tensors: (tensor) => base.readTensor(tensor), type, tokenizerFrom, name })
+  } finally {
+    await base.close()
+  }
+  const comparison = await compareFile(file)
+  await rm(file)
+  console.error(name, type, JSON.stringify(comparison))
+  return rowOf(name, type, comparison)
+}
+
+async function asItIs(file: string): Promise<Record<string, unknown>> {
+  return rowOf(basename(file), 'as it is', await compareFile(resolve(file)))
+}
+
+function rowOf(model: string, type: string, { tokens, largestDifference, meanDifference, greedy }: ExportComparison): Record<string, unknown> {
+  return { model, type, tokens, largest: Number(largestDifference.toPrecision(2)), mean: Number(meanDifference.toPrecision(2)), greedy: `${greedy.equal} of ${greedy.prompts} x ${greedy.tokens}` }
+}
+
+/** The file as Satchel reads it against the file as llama.cpp reads it. */
+async function compareFile(file: string): Promise<ExportComparison> {
+  const folder = await openModelFolder(file)
+  const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), { kind: 'full' }, 0)
+  await folder.close()
+  const texts = fixedTexts(folder.config)
+  const own = await askPolicy(device, policy, texts)
+  return compareAnswers(texts, own, await askPeer(file, texts))
+}
+
+function fixedTexts({ vocabularySize }: DecoderConfig): FixedTexts {
+  const stream = createStream(7, 'llama.cpp')
+  const ids = (length: number): number[] => Array.from({ length }, () => stream.integer(vocabularySize))
+  return { sequences: [ids(13), ids(24), ids(40)], prompts: [ids(5), ids(8), ids(12)], newTokens: 24, longest: 64 }
+}
+
+async function askPeer(file: string, texts: FixedTexts): Promise<Answers> {
+  const model = await llama.loadModel({ modelPath: file })
+  const context = await model.createContext({ contextSize: 256, threads: 1, experimentalKvCacheKeyType: 'F32', experimentalKvCacheValueType: 'F32', flashAttention: false })
+  const sequence = context.getSequence()
+  const logprobs: (number | null)[][] = []
+  const whole = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
+  for (const ids of texts.sequences) {
+    await sequence.clearHistory()
+    const answers = await sequence.controlledEvaluate(ids.map((id) => [id, whole]))
+    logprobs.push([null, ...ids.slice(1).map((id, index) => Math.log(answers[index]?.next.probabilities?.get(id) ?? NaN))])
+  }
+  const continuations: number[][] = []
+  for (const prompt of texts.prompts) {
+    await sequence.clearHistory()
+    const ids: number[] = []
+    for await (const id of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
+      ids.push(id)
+      if (ids.length === texts.newTokens) break
+    }
+    continuations.push(ids)
+  }
+  await context.dispose()
+  await model.dispose()
+  return { logprobs, continuations }
+}
+
+async function versionOf(folder: string): Promise<string> {
+  const text = await readFile(join(folder, 'node_modules', 'node-llama-cpp', 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
