@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EvaluationResult } from '../contract/events.ts'
+import { presetNames } from '../contract/methods.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { kernelReport } from '../engine/runtime/kernels.ts'
 import { newestCheckpoint } from '../engine/training/checkpoint.ts'
@@ -17,11 +18,12 @@ import { numberWithin, wholeNumber } from './cli-options.ts'
 import { log, percent, table } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 import { createProgressView } from './cli-progress.ts'
+import { parseSetting, type ConfigChanges } from './config-settings.ts'
 import { createCommandQueue, stopOnInterrupt } from './command-queue.ts'
 import { exportRun } from './export-run.ts'
 import { demoConfig, readRunConfigFile } from './run-config-file.ts'
 
-interface TrainOptions {
+interface TrainOptions extends ConfigChanges {
   readonly out?: string
   readonly runs: string
   readonly steps?: number
@@ -35,6 +37,7 @@ export type Answer = (command: Command, action: (...values: never[]) => Promise<
 /** Registers the commands. */
 export function addTrainingCommands(program: Command, answer: Answer): void {
   const device = (): Option => new Option('--device <name>', 'where the arithmetic runs').choices(['auto', 'cpu', 'webgpu'])
+  const presetOption = (): Option => new Option('--preset <name>', 'estimator and loss as the source has them, or with guards against their hazards').choices(presetNames)
   const train = program
     .command('train')
     .description('train a model as a configuration says')
@@ -44,11 +47,13 @@ export function addTrainingCommands(program: Command, answer: Answer): void {
     .option('--steps <n>', 'train so many steps instead of training.steps', wholeNumber(1))
     .option('--seed <n>', 'seed instead of the configuration\'s', wholeNumber(0))
     .addOption(device())
+    .addOption(presetOption())
+    .option('--set <field=value>', 'change one field of the configuration; may be given often', parseSetting)
     .option('--fields', 'explain every field of the configuration, and train nothing')
   answer(train, async (file: string | undefined, options: TrainOptions) => {
     if (options.fields === true) return describeFields()
     if (file === undefined) throw new UserError({ code: 'usage', what: 'no configuration was named', expected: 'satchel train RUN.json', remedy: 'See satchel train --fields for what it may say.' })
-    return runToEnd(overridden(await readRunConfigFile(file), options), options)
+    return runToEnd(overridden(await readRunConfigFile(file, options), options), options)
   })
 
   const resume = program
@@ -70,8 +75,10 @@ export function addTrainingCommands(program: Command, answer: Answer): void {
     .option('--steps <n>', 'train so many steps only', wholeNumber(1))
     .option('--learning-rate <x>', 'learning rate instead of the demo\'s own', numberWithin(1e-9, 1))
     .addOption(device())
+    .addOption(presetOption())
+    .option('--set <field=value>', 'change one field of the configuration; may be given often', parseSetting)
   answer(demo, async (options: TrainOptions & { seed: number; learningRate?: number }) => {
-    const config = overridden(await demoConfig(options.seed), options)
+    const config = overridden(await demoConfig(options.seed, options), options)
     return demoToEnd(options.learningRate === undefined ? config : { ...config, optimizer: { ...config.optimizer, learningRate: options.learningRate } }, options)
   })
 
