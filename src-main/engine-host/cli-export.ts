@@ -1,21 +1,24 @@
 // export: a run's policy as files other programs load.
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { expectedDifference, exportTypes } from '../engine/models/export.ts'
 import type { ExportFormat, ExportPhase, ExportReport, ExportType } from '../engine/models/export.ts'
+import { exportTypes } from '../engine/models/export-writers.ts'
 import { withBase } from './cli-options.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
 import { exportRun } from './export-run.ts'
 
 /** What --format takes: our words, and those of the libraries that read the files. */
-const formats: Readonly<Record<string, ExportFormat>> = { adapter: 'adapter', peft: 'adapter', merged: 'merged', safetensors: 'merged', onnx: 'onnx' }
+const formats: Readonly<Record<string, ExportFormat>> = { adapter: 'adapter', peft: 'adapter', merged: 'merged', safetensors: 'merged', gguf: 'gguf', onnx: 'onnx' }
+
+/** What --type takes: the names of all formats, and the short ones of some programs. */
+const types: Readonly<Record<string, ExportType>> = { ...Object.fromEntries(Object.values(exportTypes).flat().map((type) => [type, type])), f32: 'float32', f16: 'float16', bf16: 'bfloat16' }
 
 interface CommandOptions {
   readonly format: string
   readonly to?: string
   readonly out?: string
-  readonly type?: ExportType
+  readonly type?: string
   readonly base?: string
 }
 
@@ -23,10 +26,10 @@ interface CommandOptions {
 export function addExportCommand(program: Command, answer: Answer): void {
   const exporting = withBase(program.command('export').description('write a run\'s policy as files other programs load, and compare them with the run'))
     .argument('<run>', 'run folder')
-    .addOption(new Option('--format <format>', 'adapter (or peft): the LoRA files alone; merged (or safetensors): the whole model in its base\'s layout; onnx: for onnxruntime-genai and transformers.js').choices(Object.keys(formats)).makeOptionMandatory())
+    .addOption(new Option('--format <format>', 'adapter (or peft): the LoRA files alone; merged (or safetensors): the whole model in its base\'s layout; gguf: for llama.cpp; onnx: for onnxruntime-genai and transformers.js').choices(Object.keys(formats)).makeOptionMandatory())
     .option('--to <dir>', 'new folder; export/<format> in the run folder where left out')
     .addOption(new Option('--out <dir>', 'the same as --to').hideHelp())
-    .addOption(new Option('--type <type>', 'how weights are stored; as in the base where left out').choices([...new Set(Object.values(exportTypes).flat())]))
+    .addOption(new Option('--type <type>', `how weights are stored, near the base where left out; ${Object.entries(exportTypes).map(([format, names]) => `${format}: ${names.join(', ')}`).join('; ')}`).choices(Object.keys(types)))
   answer(exporting, (run: string, options: CommandOptions) => runExport(run, options))
 }
 
@@ -41,7 +44,7 @@ async function runExport(run: string, options: CommandOptions): Promise<CommandR
       onProgress: progress.show,
       ...(folder === undefined ? {} : { folder }),
       ...(options.base === undefined ? {} : { base: options.base }),
-      ...(options.type === undefined ? {} : { storedType: options.type }),
+      ...(options.type === undefined ? {} : { storedType: types[options.type] as ExportType }),
     })
     return { json: report, text: reportText(report) }
   } finally {
@@ -50,12 +53,12 @@ async function runExport(run: string, options: CommandOptions): Promise<CommandR
   }
 }
 
-function reportText({ folder, storedType, comparison, notes }: ExportReport): string {
+function reportText({ folder, storedType, comparison, expectedMeanDifference, notes }: ExportReport): string {
   const { tokens, sequences, largestDifference, meanDifference, greedy } = comparison
   return [
     folder,
     `stored as ${storedType}; opened again and compared with the run:`,
-    `  ${tokens} tokens of ${sequences} texts: log-probabilities differ by ${meanDifference.toExponential(2)} on average (about ${expectedDifference[storedType]} expected), by ${largestDifference.toExponential(2)} at most`,
+    `  ${tokens} tokens of ${sequences} texts: log-probabilities differ by ${meanDifference.toExponential(2)} on average (up to about ${expectedMeanDifference} expected), by ${largestDifference.toExponential(2)} at most`,
     `  ${greedy.equal} of ${greedy.prompts} greedy continuations of ${greedy.tokens} tokens are the same`,
     ...notes.map((note) => `note: ${note}`),
   ].join('\n')

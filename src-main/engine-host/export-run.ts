@@ -39,6 +39,7 @@ export async function exportRun(directory: string, options: ExportOptions): Prom
     const source = {
       device: session.device,
       policy: session.policy,
+      name: description.config.name,
       base: session.config.model,
       run: directory,
       texts: await fixedTexts(directory, description.config, session),

@@ -133,7 +133,7 @@ describe('calls that are wrong', () => {
     [['frobnicate'], 'frobnicate'],
     [['generate', 'model', '--prompt', 'a', '--n', 'many'], '--n'],
     [['generate', 'model'], '--prompt'],
-    [['export', 'run', '--format', 'gguf', '--out', 'x'], 'gguf'],
+    [['export', 'run', '--format', 'pickle', '--to', 'x'], 'pickle'],
     [['advantages', '--estimator', 'ppo'], 'ppo'],
     [['eval', 'model', '--data', 'good.jsonl', '--n', '2', '--k', '4'], 'pass@4'],
     [['train'], 'RUN.json'],

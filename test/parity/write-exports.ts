@@ -5,9 +5,10 @@
 // FOLDER/<fixture>/<format>-<type>/ holds an export; FOLDER/<fixture>/expected.json what the policy itself answers.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { exportPolicy, exportTypes } from '../../src-main/engine/models/export.ts'
+import { exportPolicy } from '../../src-main/engine/models/export.ts'
 import type { ExportFormat, ExportType } from '../../src-main/engine/models/export.ts'
 import { askPolicy } from '../../src-main/engine/models/export-comparison.ts'
+import { exportTypes } from '../../src-main/engine/models/export-writers.ts'
 import { movedPolicy } from '../support/moved-policy.ts'
 import { parityCases, parityFolder } from '../support/parity.ts'
 

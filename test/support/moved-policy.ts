@@ -23,5 +23,5 @@ export async function movedPolicy(folder: string, adapter: AdapterConfig, fixtur
   await policy.refresh()
   const stream = createStream(3, 'sequences')
   const sequences = Array.from({ length: 3 }, (_, row) => Array.from({ length: 12 + row }, () => stream.integer(policy.config.vocabularySize)))
-  return { device: await cpu(), policy, base: from, texts: { sequences, prompts: sequences.map((ids) => ids.slice(0, 6)), newTokens: 5, longest: 20 }, origin: { step: 7 } }
+  return { device: await cpu(), policy, name: 'moved', base: from, texts: { sequences, prompts: sequences.map((ids) => ids.slice(0, 6)), newTokens: 5, longest: 20 }, origin: { step: 7 } }
 }

@@ -1,0 +1,58 @@
+// A disk that fills up while an export is written, pretended: writes put down half of what they are given and then fail.
+import type * as FilesModule from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { exportPolicy } from '../../../src-main/engine/models/export.ts'
+import type { ExportFormat } from '../../../src-main/engine/models/export.ts'
+import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
+import { movedPolicy } from '../../support/moved-policy.ts'
+import { useTemporaryFolder } from '../../support/run-folder.ts'
+
+const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0 }))
+
+vi.mock('node:fs/promises', async (original) => {
+  const files = await original<typeof FilesModule>()
+  const open: typeof files.open = async (...parameters) => {
+    const handle = await files.open(...parameters)
+    const write = handle.write.bind(handle) as (data: Uint8Array, offset: number, length: number) => Promise<{ bytesWritten: number }>
+    const limited = async (data: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }> => {
+      const fits = Math.min(length, disk.bytesLeft)
+      if (fits === 0 && length > 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+      disk.bytesLeft -= fits
+      disk.bytesWritten += fits
+      return write(data, offset, fits)
+    }
+    Object.assign(handle, { write: limited })
+    return handle
+  }
+  return { ...files, open }
+})
+
+const temporaryFolder = useTemporaryFolder()
+afterEach(() => {
+  disk.bytesLeft = Infinity
+})
+
+describe.each<ExportFormat>(['adapter', 'merged', 'gguf', 'onnx'])('a disk that fills up during an export (%s)', (format) => {
+  it('leaves no half-written file or folder, and run and base as they were', async () => {
+    const folder = await temporaryFolder()
+    const source = await movedPolicy(folder, { kind: 'lora', rank: 2, alpha: 4, dropout: 0, targets: ['q_proj'] })
+    const base = await openModelFolder(source.base)
+    const [hash, policy, before] = [await base.hash(), source.policy.hash(), await readdir(folder)]
+    disk.bytesWritten = 0
+    await exportPolicy(source, { format, folder: join(folder, 'whole') })
+    const needed = disk.bytesWritten
+    for (const share of [0, 0.3, 0.9, 0.9999]) {
+      disk.bytesLeft = Math.floor(share * needed)
+      const error = await exportPolicy(source, { format, folder: join(folder, 'deep', 'out') }).then(() => undefined, (thrown: unknown) => thrown)
+      disk.bytesLeft = Infinity
+      expect(error).toMatchObject({ envelope: { code: 'storage', what: expect.stringContaining('the disk is full') as string } })
+      expect(await readdir(join(folder, 'deep'))).toEqual([])
+    }
+    expect((await readdir(folder)).toSorted()).toEqual([...before, 'deep', 'whole'].toSorted())
+    expect(await base.hash()).toBe(hash)
+    expect(source.policy.hash()).toBe(policy)
+    await base.close()
+  })
+})
