@@ -39,6 +39,8 @@ export interface PolicyWeights {
    * another layer is asked for. `next` is the layer that will be asked for then.
    */
   layerTensors(layer: number, next?: number): Promise<ReadonlyMap<string, Tensor>>
+  /** Seconds spent so far on reading, widening and uploading layers: what fewer bits or streaming cost in time. */
+  layerSeconds(): number
   /** Copies changed trainable values to the device. Call after every optimizer update; free on the CPU. */
   refresh(): Promise<void>
   /** sha256 (hex) over names and bits of all trainable parameters: equal hashes mean equal policies over the same base. */
@@ -128,7 +130,7 @@ export async function createPolicyWeights(
     parameters,
     trainable,
     frozenLayers,
-    layerTensors: createLayerTensors(device, frozenLayers),
+    ...createLayerTensors(device, frozenLayers),
     tensor(name) {
       const tensor = tensors.get(name)
       if (tensor === undefined) throw new Error(`the policy has no tensor ${name}`)
@@ -155,22 +157,29 @@ export async function createPolicyWeights(
 const insideLayer = (name: string): string => name.replace(/^model\.layers\.\d+\./, '')
 
 /** One set of float32 arrays serves every layer in turn. */
-function createLayerTensors(device: Device, layers: FrozenLayers | undefined): PolicyWeights['layerTensors'] {
-  if (layers === undefined) return () => Promise.resolve(new Map())
+function createLayerTensors(device: Device, layers: FrozenLayers | undefined): Pick<PolicyWeights, 'layerTensors' | 'layerSeconds'> {
+  if (layers === undefined) return { layerTensors: () => Promise.resolve(new Map()), layerSeconds: () => 0 }
   const arrays = new Map([...layers.matrices].map(([name, [outSize, inSize]]) => [name, new Float32Array(outSize * inSize)]))
   let tensors = new Map<string, Tensor>()
   let current: number | undefined
-  return async (layer, next) => {
-    if (current !== layer) {
-      current = undefined
-      await layers.read(layer, arrays)
-      for (const tensor of tensors.values()) tensor.dispose()
-      tensors = new Map()
-      for (const [name, values] of arrays) tensors.set(name, await device.upload(values, layers.matrices.get(name) as readonly [number, number]))
-      current = layer
-    }
-    if (next !== undefined && next !== layer) layers.prefetch(next)
-    return tensors
+  let seconds = 0
+  const fetch = async (layer: number): Promise<void> => {
+    current = undefined
+    await layers.read(layer, arrays)
+    for (const tensor of tensors.values()) tensor.dispose()
+    tensors = new Map()
+    for (const [name, values] of arrays) tensors.set(name, await device.upload(values, layers.matrices.get(name) as readonly [number, number]))
+    current = layer
+  }
+  return {
+    async layerTensors(layer, next) {
+      const before = performance.now()
+      if (current !== layer) await fetch(layer)
+      seconds += (performance.now() - before) / 1000
+      if (next !== undefined && next !== layer) layers.prefetch(next)
+      return tensors
+    },
+    layerSeconds: () => seconds,
   }
 }
 

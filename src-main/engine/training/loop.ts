@@ -46,6 +46,7 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
   const { config, source } = machinery
   const started = performance.now()
   const sampledFrom = machinery.policy.hash()
+  const layerSeconds = machinery.policy.layerSeconds()
   const sample = await sampleStep(source, rows, step, (done, total) => machinery.checkpointForCommands('generate', done, total))
   const sampled = performance.now()
 
@@ -64,6 +65,7 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
     'time/score_wait': sample.times.scoreWait,
     'time/update': (finished - sampled) / 1000,
     'tokens_per_second/generate': sample.times.tokens / Math.max(1e-9, sample.times.generate),
+    'time/layers': machinery.policy.frozenLayers === undefined ? null : machinery.policy.layerSeconds() - layerSeconds,
     'memory/resident_gib': process.memoryUsage.rss() / 2 ** 30,
     'memory/peak_gib': peakResidentBytes() / 2 ** 30,
     'memory/planned_gib': machinery.plannedBytes === undefined ? null : machinery.plannedBytes / 2 ** 30,

@@ -1,7 +1,8 @@
 // The WebGPU device against the CPU device: tensors that stay on the device, and whole training passes in both layouts.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { lossConfigSchema, type AdapterConfig } from '../../../src-main/contract/run-config.ts'
+import { lossConfigSchema, type AdapterConfig, type WeightsConfig } from '../../../src-main/contract/run-config.ts'
 import { Graph, op } from '../../../src-main/engine/graph/index.ts'
+import { openFrozenLayers } from '../../../src-main/engine/models/frozen-layers.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
 import { createPolicyWeights, type PolicyWeights } from '../../../src-main/engine/models/policy-weights.ts'
 import { createSampler, type Rollout } from '../../../src-main/engine/rollout/sampler.ts'
@@ -95,10 +96,11 @@ const supervised: LossKind = { kind: 'supervised' }
 const policyLoss: LossKind = { kind: 'policy', loss: lossConfigSchema.parse({ clipHigh: 0.28, klCoefficient: 0.1 }) }
 const lora: AdapterConfig = { kind: 'lora', rank: 4, alpha: 8, dropout: 0, targets: ['all-linear'] }
 
-async function openPolicy(device: Device, name: string, adapter: AdapterConfig): Promise<PolicyWeights> {
+async function openPolicy(device: Device, name: string, adapter: AdapterConfig, precision: WeightsConfig['precision'] = 'fp32'): Promise<PolicyWeights> {
   const folder = await openModelFolder(parityFolder(name))
   try {
-    const policy = await createPolicyWeights(device, folder.config, (tensor) => folder.readTensor(tensor), adapter, 1)
+    const layers = await openFrozenLayers(folder.config, folder, { precision, streamLayers: false })
+    const policy = await createPolicyWeights(device, folder.config, (tensor) => folder.readTensor(tensor), adapter, 1, layers)
     // B starts at zero, which would leave A without a gradient; equal numbers on both devices.
     policy.trainable.filter((parameter) => parameter.name.endsWith('lora_B.weight')).forEach(({ data }, index) => data.set(numbers(data.length, index + 1).map((value) => value * 0.1)))
     await policy.refresh()
@@ -109,9 +111,9 @@ async function openPolicy(device: Device, name: string, adapter: AdapterConfig):
 }
 
 /** Forward and backward over two micro-batches of unequal lengths. */
-async function run(device: Device, name: string, layout: 'whole' | 'layered', adapter: AdapterConfig, loss: LossKind): Promise<{ loss: number; forward: Float32Array; backward: Float32Array; entropy: Float32Array; gradients: Map<string, Float32Array> }> {
+async function run(device: Device, name: string, layout: 'whole' | 'layered', adapter: AdapterConfig, loss: LossKind, precision?: WeightsConfig['precision']): Promise<{ loss: number; forward: Float32Array; backward: Float32Array; entropy: Float32Array; gradients: Map<string, Float32Array> }> {
   const { sequences } = await parityExpectation(name)
-  const policy = await openPolicy(device, name, adapter)
+  const policy = await openPolicy(device, name, adapter, precision)
   const pass = createPass(device, policy, { layout, temperature: 0.9, loss, maxLength: await parityContext(name), headChunkTokens: 7 })
   const gradients = gradientArrays(policy)
   const forward: number[] = []
@@ -153,6 +155,24 @@ describe.skipIf(absent !== undefined)(`webgpu training passes${absent === undefi
     expect(relativeDifference(actual.entropy, expected.entropy)).toBeLessThan(1e-3)
     expect(Math.abs(actual.loss - expected.loss)).toBeLessThan(1e-3 * Math.abs(expected.loss))
     for (const [parameter, gradient] of expected.gradients) expect(relativeDifference(actual.gradients.get(parameter)!, gradient), parameter).toBeLessThan(1e-3)
+  })
+})
+
+describe.skipIf(absent !== undefined)(`webgpu with layers held as stored${absent === undefined ? '' : ` (skipped: ${absent})`}`, () => {
+  it('trains and samples as the CPU does with float32 layers, one layer on the device at a time', async () => {
+    const [expected, actual] = [await run(await cpu(), 'smollm3', 'layered', lora, policyLoss), await run(webgpu, 'smollm3', 'layered', lora, policyLoss, 'stored')]
+    expect(relativeDifference(actual.backward, expected.backward)).toBeLessThan(1e-3)
+    for (const [parameter, gradient] of expected.gradients) expect(relativeDifference(actual.gradients.get(parameter)!, gradient), parameter).toBeLessThan(1e-3)
+    const { greedy } = await parityExpectation('smollm3')
+    const policy = await openPolicy(webgpu, 'smollm3', { ...lora, rank: 1 }, 'stored')
+    policy.trainable.forEach(({ name, data }) => name.endsWith('lora_B.weight') && data.fill(0))
+    await policy.refresh()
+    const sampler = await createSampler(webgpu, policy, await parityContext('smollm3'))
+    const rollouts = await sampler.generate(greedy.map(({ prompt }) => ({ promptIds: prompt, streams: [createStream(1, 'sample')] })), {
+      law: { temperature: 0, topK: 0, topP: 1, minP: 0 }, maxNewTokens: 16, slots: 8, stopIds: new Set(), sampleLimit: policy.config.vocabularySize,
+    })
+    await sampler.release()
+    expect(rollouts.map((rollout) => [...rollout.ids])).toEqual(greedy.map(({ continuation }) => continuation))
   })
 })
 

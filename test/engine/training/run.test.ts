@@ -69,6 +69,8 @@ describe('a run', () => {
   it.each([
     ['LoRA with dropout, KL, mini-batches and epochs', {}],
     ['full parameters', { adapter: { kind: 'full' as const } }],
+    ['frozen layers in 4 bits', { weights: { precision: 'int4' as const } }],
+    ['layers streamed from their file', { weights: { streamLayers: true } }],
   ])('resumed after a stop is bit-equal to one that never stopped: %s', async (title, extra) => {
     const [straight, broken] = [join(home, `straight ${title}`), join(home, `broken ${title}`)]
     expect(await runTraining({ start: { config: config(extra) }, runDirectory: straight, ...quiet() })).toEqual({ state: 'done' })
@@ -92,6 +94,26 @@ describe('a run', () => {
     expect(first!.ids.length).toBe(first!.advantages.length)
     expect(first!.starts.length).toBe(first!.tokenRewards.length)
   }, 120_000)
+
+  it.each(['stored', 'int8', 'int4'] as const)('with frozen layers held as %s: the sampler is the trainer, and the time layers took is told', async (precision) => {
+    const told = quiet()
+    await runTraining({ start: { config: config({ weights: { precision }, adapter: { kind: 'lora', rank: 4, alpha: 8, targets: ['all-linear'] }, evaluation: { every: 0 }, training: { steps: 2 } }) }, runDirectory: join(home, `held ${precision}`), ...told })
+    const rows = told.events.flatMap((event) => (event.type === 'metrics' ? [event.row.values] : []))
+    expect(rows).toHaveLength(2)
+    for (const values of rows) {
+      expect(values['sampler_mismatch/max']).toBeLessThan(1e-4)
+      expect(values['time/layers']).toBeGreaterThan(0)
+      expect(values['memory/planned_gib']).toBeGreaterThan(0)
+    }
+  }, 120_000)
+
+  it.each([
+    ['weights that are trained', { adapter: { kind: 'full' as const }, weights: { precision: 'int8' as const } }, /weights: weights that are trained themselves/],
+    ['streamed layers in 4 bits', { weights: { precision: 'int4' as const, streamLayers: true } }, /weights\.streamLayers: weights\.streamLayers reads layers as the file has them/],
+    ['one program over 4-bit layers', { weights: { precision: 'int4' as const }, training: { recompute: 'none' as const } }, /training\.recompute: .*needs all layers in float32/],
+  ])('refuses %s before anything is loaded', async (title, extra, message) => {
+    await expect(runTraining({ start: { config: config(extra) }, runDirectory: join(home, `refused ${title}`), ...quiet() })).rejects.toThrow(message)
+  })
 
   it('pauses and goes on without a different result', async () => {
     const paused = commanded((event) => {
