@@ -70,6 +70,14 @@ async function fixedTexts(directory: string, config: RunConfig, { encodePrompt, 
   const rows = existsSync(config.data.prompts)
     ? (await readPromptFile(config.data.prompts)).map((row) => ({ prompt: encodePrompt(row), answer: tokenizer.encode(row.reference ?? '') }))
     : (await readRollouts(directory)).values.map(({ prompt, promptId, ids }) => ({ prompt: encodePrompt({ id: promptId, prompt }), answer: ids }))
+  if (rows.length === 0) {
+    throw new UserError({
+      code: 'not-found',
+      what: 'neither its prompt file nor rollouts of this run are there, so nothing can show that the files are its policy',
+      place: { file: config.data.prompts, field: 'data.prompts' },
+      remedy: 'Put the prompt file back.',
+    })
+  }
   const longest = Math.min(contextTokens, longestSequence(rows.map(({ prompt }) => prompt), config.rollout.maxNewTokens))
   const compared = rows.slice(0, comparedPrompts)
   const newTokens = Math.min(comparedTokens, config.rollout.maxNewTokens)

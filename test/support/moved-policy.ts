@@ -1,5 +1,5 @@
 // A policy that has moved away from its base, ready to be exported.
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import type { AdapterConfig } from '../../src-main/contract/run-config.ts'
 import type { ExportSource } from '../../src-main/engine/models/export.ts'
 import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
@@ -9,9 +9,9 @@ import { cpu } from './evaluate.ts'
 import { parityFolder } from './parity.ts'
 import { writeTinyModel } from './tiny-model.ts'
 
-/** A policy over a parity fixture, or over a tiny model written to `base` in `folder`; noise of 0.05 on whatever it trains. */
+/** A policy over a parity fixture, a model's path, or a tiny model written to `base` in `folder`; noise of 0.05 on whatever it trains. */
 export async function movedPolicy(folder: string, adapter: AdapterConfig, fixture?: string): Promise<ExportSource> {
-  const from = fixture === undefined ? join(folder, 'base') : parityFolder(fixture)
+  const from = fixture === undefined ? join(folder, 'base') : isAbsolute(fixture) ? fixture : parityFolder(fixture)
   if (fixture === undefined) await writeTinyModel(from)
   const base = await openModelFolder(from)
   const policy = await createPolicyWeights(await cpu(), base.config, (name) => base.readTensor(name), adapter, 1)

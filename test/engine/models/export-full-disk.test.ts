@@ -9,7 +9,7 @@ import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts
 import { movedPolicy } from '../../support/moved-policy.ts'
 import { useTemporaryFolder } from '../../support/run-folder.ts'
 
-const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0 }))
+const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0, readOnly: false }))
 
 vi.mock('node:fs/promises', async (original) => {
   const files = await original<typeof FilesModule>()
@@ -26,12 +26,17 @@ vi.mock('node:fs/promises', async (original) => {
     Object.assign(handle, { write: limited })
     return handle
   }
-  return { ...files, open }
+  const access: typeof files.access = async (path, mode) => {
+    if (disk.readOnly) throw Object.assign(new Error('EROFS: read-only file system, access'), { code: 'EROFS' })
+    return files.access(path, mode)
+  }
+  return { ...files, open, access }
 })
 
 const temporaryFolder = useTemporaryFolder()
 afterEach(() => {
   disk.bytesLeft = Infinity
+  disk.readOnly = false
 })
 
 describe.each<ExportFormat>(['adapter', 'merged', 'gguf', 'onnx'])('a disk that fills up during an export (%s)', (format) => {
@@ -55,4 +60,13 @@ describe.each<ExportFormat>(['adapter', 'merged', 'gguf', 'onnx'])('a disk that 
     expect(source.policy.hash()).toBe(policy)
     await base.close()
   })
+})
+
+it('a disk that cannot be written is told before the work', async () => {
+  const folder = await temporaryFolder()
+  const source = await movedPolicy(folder, { kind: 'lora', rank: 2, alpha: 4, dropout: 0, targets: ['q_proj'] })
+  disk.readOnly = true
+  let asked = 0
+  await expect(exportPolicy(source, { format: 'merged', folder: join(folder, 'out'), onProgress: () => (asked += 1) })).rejects.toMatchObject({ envelope: { code: 'storage', what: expect.stringContaining('read-only') as string } })
+  expect(asked).toBe(0)
 })

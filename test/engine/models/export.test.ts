@@ -104,6 +104,45 @@ describe('an exported model', () => {
   })
 })
 
+describe('an exported GGUF file', () => {
+  it.each([[undefined, 'f32', 1e-5], ['float16', 'f16', 5e-3], ['q8_0', 'q8_0', 4e-2]] as const)('of type %s is opened as a model and answers as the policy does', async (storedType, type, most) => {
+    const { source, folder } = await moved(everywhere)
+    const { comparison, notes } = await exportPolicy(source, { format: 'gguf', folder, ...(storedType === undefined ? {} : { storedType }) })
+    expect(comparison.meanDifference).toBeLessThan(most)
+    expect((await readdir(folder)).toSorted()).toEqual(['export.json', `moved-${type}.gguf`])
+    // The built-in tokenizer is of a kind that llama.cpp does not know: whoever takes the file is told.
+    expect(notes).toEqual([expect.stringContaining('llama.cpp has no name for')])
+  })
+
+  it('is a base like any other: a policy over it becomes a folder, an ONNX model or a file again', async () => {
+    const { source, folder } = await moved(everywhere)
+    await exportPolicy(source, { format: 'gguf', folder, storedType: 'float16' })
+    const second = await movedPolicy(folder, everywhere, join(folder, 'moved-f16.gguf'))
+    for (const format of ['adapter', 'merged', 'gguf', 'onnx'] as const) {
+      const { comparison, storedType } = await exportPolicy(second, { format, folder: `${folder}-${format}` })
+      expect(comparison.meanDifference).toBeLessThan(expectedDifference[storedType])
+    }
+    expect((await readdir(`${folder}-merged`)).toSorted()).toEqual(['config.json', 'export.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'])
+  })
+})
+
+it('a type that a format does not have is refused before anything is done', async () => {
+  const { source, folder } = await moved(lora)
+  await expect(exportPolicy(source, { format: 'merged', folder, storedType: 'q8_0' })).rejects.toThrow('--type: the format merged cannot store q8_0. Expected one of float32, float16, bfloat16.')
+  await expect(exportPolicy(source, { format: 'adapter', folder, storedType: 'float16' })).rejects.toThrow('cannot store float16')
+})
+
+// Root may write anywhere, and folders of Windows take no mode; a disk that cannot be written is held in export-full-disk.test.ts as well.
+if (process.getuid !== undefined && process.getuid() !== 0) {
+  it('a folder that cannot be written is told before the work', async () => {
+    const { source, folder } = await moved(lora)
+    await mkdir(folder, { mode: 0o555 })
+    let asked = 0
+    await expect(exportPolicy(source, { format: 'merged', folder: join(folder, 'out'), onProgress: () => (asked += 1) })).rejects.toMatchObject({ envelope: { code: 'storage', what: expect.stringContaining('not writable') as string } })
+    expect(asked).toBe(0)
+  })
+}
+
 describe.each(['adapter', 'merged'] as const)('the folder of an export (%s)', (format) => {
   const base = format === 'adapter' ? lora : everywhere
 
