@@ -78,14 +78,14 @@ function day(text: string): string {
 }
 
 /** The presets --reward knows. */
-export const rewardPresets = ['react'] as const
+export const rewardPresets = ['react', 'maths', 'code'] as const
 
 /**
  * A reward by preset name, or from a JSON file that holds a reward configuration (or a run's configuration with one).
  * @throws UserError naming file and field
  */
 export async function readReward(presetOrFile: string): Promise<RewardConfig> {
-  if ((rewardPresets as readonly string[]).includes(presetOrFile)) return rewardConfigSchema.parse({})
+  if ((rewardPresets as readonly string[]).includes(presetOrFile)) return rewardConfigSchema.parse({ recipe: presetOrFile })
   if (!existsSync(presetOrFile)) {
     throw new UserError({ code: 'not-found', what: 'this is neither a reward preset nor a file', place: { file: presetOrFile, field: '--reward' }, expected: `one of the presets (${rewardPresets.join(', ')}), or a JSON file` })
   }

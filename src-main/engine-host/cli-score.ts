@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { UserError } from '../contract/errors.ts'
+import { gateNames } from '../contract/rewards.ts'
 import type { TokenOffsets } from '../contract/rewards.ts'
 import { readDecoderConfig } from '../engine/models/config.ts'
 import { openTokenizer } from '../engine/models/tokenizer.ts'
@@ -9,8 +10,8 @@ import type { Tokenizer } from '../engine/models/tokenizer.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
 import type { ScoreRow } from '../engine/rewards/score.ts'
 import { promptRowSchema, readRows, refuseProblems } from '../engine/training/prompts.ts'
-import { readReward, wholeNumber } from './cli-options.ts'
-import { log } from './cli-output.ts'
+import { readReward, rewardPresets, wholeNumber } from './cli-options.ts'
+import { log, percent } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
 
@@ -19,8 +20,8 @@ export function addScoreCommands(program: Command, answer: Answer): void {
   const score = program
     .command('score')
     .description('score completions: rows {prompt, completion, ...} to global scores, spans and token rewards')
-    .requiredOption('--reward <preset or file>', 'preset react, or a JSON file with a reward configuration')
-    .requiredOption('--data <file>', 'JSONL file with prompt, completion and optionally requirements, reference, starts and ends')
+    .requiredOption('--reward <preset or file>', `preset ${rewardPresets.join(', ')}, or a JSON file with a reward configuration`)
+    .requiredOption('--data <file>', 'JSONL file with prompt, completion and, as the recipe needs them, requirements, answer, entry and tests; optionally reference, starts and ends')
     .option('--tokenizer <dir>', 'model folder whose tokenizer splits completions, for token rewards')
     .option('--workers <n>', 'processes that score', wholeNumber(1), 1)
   answer(score, (options: ScoreOptions) => scoreFile(options))
@@ -55,10 +56,11 @@ async function scoreFile(options: ScoreOptions): Promise<CommandResult> {
     ...(tokens === undefined ? {} : { starts: [...(items[index]?.offsets?.starts ?? [])], ends: [...(items[index]?.offsets?.ends ?? [])], tokenRewards: [...tokens.rewards] }),
   }))
   const lines = results.map(({ id, global, stages, requirementScore, audit, spans }) => {
-    const reached = (['render', 'bundle', 'types', 'parse'] as const).find((stage) => stages[stage])
-    const verdict = reached === 'render' ? 'compiles' : reached === undefined ? 'does not parse' : `passes ${reached}, then fails`
-    const first = spans[0]
-    return `${id}  ${global.toFixed(3)}  ${verdict}  requirements ${(100 * requirementScore).toFixed(0)} %  audit ${audit.passed ? 'passed' : audit.failures.join(', ')}${first === undefined ? '' : `  [${first.start}, ${first.end}) ${first.message}`}`
+    const names = gateNames[config.recipe]
+    const failed = (['parse', 'types', 'bundle', 'render'] as const).find((gate) => !stages[gate])
+    const first = spans.find(({ value }) => value !== 0)
+    const graded = config.recipe === 'react' || config.recipe === 'code' ? `  ${config.recipe === 'react' ? 'requirements' : 'cases'} ${percent(requirementScore)}` : ''
+    return `${id}  ${global.toFixed(3)}  ${failed === undefined ? names.render : `fails at: ${names[failed]}`}${graded}  audit ${audit.passed ? 'passed' : audit.failures.join(', ')}${first === undefined ? '' : `  [${first.start}, ${first.end}) ${first.message}`}`
   })
   return { json: { results }, text: lines.join('\n') }
 }

@@ -9,6 +9,7 @@ import { addInferenceCommands } from './cli-inference.ts'
 import { addModelCommands } from './cli-models.ts'
 import { printFailure, printResult } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
+import { addProblemCommands } from './cli-problems.ts'
 import { addScoreCommands } from './cli-score.ts'
 import { addTrainingCommands } from './cli-train.ts'
 import { doctor, probe } from './doctor.ts'
@@ -31,6 +32,7 @@ function createProgram(asJson: (json: boolean) => void): Command {
   addTrainingCommands(program, answer)
   addInferenceCommands(program, answer)
   addScoreCommands(program, answer)
+  addProblemCommands(program, answer)
   addAdvantageCommand(program, answer)
   addModelCommands(program, answer)
   addExportCommand(program, answer)

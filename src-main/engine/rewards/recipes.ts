@@ -8,6 +8,7 @@ export async function createRecipeScorer(config: RewardConfig): Promise<RecipeSc
     case 'react':
       return (await import('./react-scorer.ts')).createReactScorer(config)
     case 'maths':
+      return (await import('./maths/maths-scorer.ts')).createMathsScorer(config)
     case 'code':
     case 'custom':
       throw new Error(`the recipe ${config.recipe} has no scorer`)

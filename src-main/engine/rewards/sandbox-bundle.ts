@@ -2,10 +2,15 @@
 import { build, type Plugin } from 'esbuild'
 import { builtPath } from '../runtime/paths.ts'
 
-/** The script of the sandbox kit. Needs the built entries `out/main/render-sandbox-{environment,kit}.js`; takes about 150 ms. */
-export async function bundleSandboxKit(): Promise<string> {
+/** The script of the sandbox that shows pages. Takes about 150 ms. */
+export function bundleSandboxKit(): Promise<string> {
+  return bundleKit(['render-sandbox-environment.js', 'render-sandbox-kit.js'])
+}
+
+/** One script of built entries (files in `out/main`), evaluated in the order given. */
+export async function bundleKit(entries: readonly string[]): Promise<string> {
   const result = await build({
-    stdin: { contents: "import './render-sandbox-environment.js'\nimport './render-sandbox-kit.js'", resolveDir: builtPath(), sourcefile: 'sandbox.js' },
+    stdin: { contents: entries.map((entry) => `import './${entry}'`).join('\n'), resolveDir: builtPath(), sourcefile: 'sandbox.js' },
     bundle: true,
     write: false,
     format: 'iife',
