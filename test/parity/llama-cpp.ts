@@ -3,8 +3,8 @@
 //   mkdir PEER && cd PEER && npm init -y && npm install node-llama-cpp@3.22.1        (outside this checkout; it brings llama.cpp's binaries)
 //   node test/support/run-typescript.mjs test/parity/llama-cpp.ts PEER [MODEL.gguf ...]
 //
-// The tiny reference checkpoints and the built-in model are written in every type; a MODEL is compared as it is, and written again as Q8_0. Results go
-// to llama-cpp-results.json. llama.cpp computes on the CPU with a float32 key/value cache; it rounds activations where weights are packed, so
+// The tiny reference checkpoints and the built-in model are written in every type and asked random ids. A MODEL is compared as it is, and written again
+// as F32 and Q8_0; it is asked texts, and the ids both give for hard texts are compared. Results go to llama-cpp-results.json. llama.cpp computes on the CPU with a float32 key/value cache; it rounds activations where weights are packed, so
 // that differences grow with the packing.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -20,6 +20,7 @@ import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
 import { createPolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
 import { resourcePath } from '../../src-main/engine/runtime/paths.ts'
 import { createStream } from '../../src-main/engine/runtime/random.ts'
+import type { Tokenizer } from '../../src-main/engine/models/tokenizer.ts'
 import { createDevice } from '../../src-main/engine/runtime/ort.ts'
 import { letterTokenizer } from '../support/gguf-fixture.ts'
 import { parityCases, parityFolder } from '../support/parity.ts'
@@ -44,6 +45,13 @@ interface Case {
   readonly folder: string
   readonly change: Partial<DecoderConfig>
   readonly tokenizerFrom: string
+  /** Ask texts instead of random ids, and compare the ids of hard texts. */
+  readonly texts?: boolean
+}
+
+interface Compared extends ExportComparison {
+  /** Hard texts that got the same ids from both, of how many. */
+  readonly sameIds?: string
 }
 
 const [peerFolder, ...given] = process.argv.slice(2)
@@ -56,7 +64,10 @@ const llama = await peer.getLlama({ gpu: false, build: 'never', logLevel: 'error
 try {
   const rows: Record<string, unknown>[] = []
   for (const one of await cases()) for (const type of GGUF_TYPES) rows.push(await written(one, type))
-  for (const file of given) rows.push(await asItIs(file), await written({ name: basename(file), folder: file, change: {}, tokenizerFrom: file }, 'q8_0'))
+  for (const file of given) {
+    rows.push(await asItIs(file))
+    for (const type of ['f32', 'q8_0'] as const) rows.push(await written({ name: basename(file), folder: file, change: {}, tokenizerFrom: file, texts: true }, type))
+  }
   const versions = { 'node-llama-cpp': await versionOf(peerFolder), 'llama.cpp': llama.llamaCppRelease.release, node: process.version }
   const results = join('test', 'parity', 'llama-cpp-results.json')
   await writeFile(results, `{\n "versions": ${JSON.stringify(versions)},\n "results": [\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ]\n}\n`)
@@ -75,7 +86,7 @@ async function cases(): Promise<Case[]> {
   return [...fixtures, { name: 'built-in', folder: demo, change: {}, tokenizerFrom: demo }]
 }
 
-async function written({ name, folder, change, tokenizerFrom }: Case, type: GgufType): Promise<Record<string, unknown>> {
+async function written({ name, folder, change, tokenizerFrom, texts = false }: Case, type: GgufType): Promise<Record<string, unknown>> {
   const base = await openModelFolder(folder)
   const file = join(scratch, `${name}-${type}.gguf`)
   const scaling = base.config.ropeScaling
@@ -85,34 +96,50 @@ async function written({ name, folder, change, tokenizerFrom }: Case, type: Gguf
   } finally {
     await base.close()
   }
-  const comparison = await compareFile(file)
+  const comparison = await compareFile(file, texts)
   await rm(file)
-  console.error(name, type, JSON.stringify(comparison))
   return rowOf(name, type, comparison)
 }
 
 async function asItIs(file: string): Promise<Record<string, unknown>> {
-  return rowOf(basename(file), 'as it is', await compareFile(resolve(file)))
+  return rowOf(basename(file), 'as it is', await compareFile(resolve(file), true))
 }
 
-function rowOf(model: string, type: string, { tokens, largestDifference, meanDifference, greedy }: ExportComparison): Record<string, unknown> {
-  return { model, type, tokens, largest: Number(largestDifference.toPrecision(2)), mean: Number(meanDifference.toPrecision(2)), greedy: `${greedy.equal} of ${greedy.prompts} x ${greedy.tokens}` }
+function rowOf(model: string, type: string, { tokens, largestDifference, meanDifference, greedy, sameIds }: Compared): Record<string, unknown> {
+  return { model, type, tokens, largest: Number(largestDifference.toPrecision(2)), mean: Number(meanDifference.toPrecision(2)), greedy: `${greedy.equal} of ${greedy.prompts} x ${greedy.tokens}`, ...(sameIds === undefined ? {} : { sameIds }) }
 }
 
 /** The file as Satchel reads it against the file as llama.cpp reads it. */
-async function compareFile(file: string): Promise<ExportComparison> {
+async function compareFile(file: string, asTexts: boolean): Promise<Compared> {
   const folder = await openModelFolder(file)
   const policy = await createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), { kind: 'full' }, 0)
+  const tokenizer = asTexts ? await folder.tokenizer() : undefined
   await folder.close()
-  const texts = fixedTexts(folder.config)
-  const own = await askPolicy(device, policy, texts)
-  return compareAnswers(texts, own, await askPeer(file, texts))
+  const texts = tokenizer === undefined ? randomIds(folder.config) : fixedTexts(tokenizer)
+  const comparison = compareAnswers(texts, await askPolicy(device, policy, texts), await askPeer(file, texts))
+  return tokenizer === undefined ? comparison : { ...comparison, sameIds: await compareIds(file, tokenizer) }
 }
 
-function fixedTexts({ vocabularySize }: DecoderConfig): FixedTexts {
+function randomIds({ vocabularySize }: DecoderConfig): FixedTexts {
   const stream = createStream(7, 'llama.cpp')
   const ids = (length: number): number[] => Array.from({ length }, () => stream.integer(vocabularySize))
   return { sequences: [ids(13), ids(24), ids(40)], prompts: [ids(5), ids(8), ids(12)], newTokens: 24, longest: 64 }
+}
+
+function fixedTexts(tokenizer: Tokenizer): FixedTexts {
+  const sentences = ['The capital of France is', 'Water boils at 100 degrees Celsius because', 'function add(a, b) {\n  return'].map((text) => tokenizer.encode(text))
+  const passages = ['Once upon a time there was a small robot who wanted to learn how to paint. Every morning it went to the river.', 'import { useState } from "react";\n\nexport default function App() {\n  const [count, setCount] = useState(0);\n  return <button>{count}</button>;\n}\n']
+  return { sequences: passages.map((text) => tokenizer.encode(text)), prompts: sentences, newTokens: 24, longest: 96 }
+}
+
+/** Ids of the hard texts of the tokenizer fixtures, control tokens in them taken as plain text. */
+async function compareIds(file: string, tokenizer: Tokenizer): Promise<string> {
+  const model = await llama.loadModel({ modelPath: file })
+  const { plain } = JSON.parse(await readFile(join(parityFolder('tokenizers'), 'qwen2', 'expected.json'), 'utf8')) as { plain: [string, number[]][] }
+  const same = plain.filter(([text]) => model.tokenize(text, false).join() === tokenizer.encode(text).join())
+  for (const [text] of plain) if (!same.some(([other]) => other === text)) console.error(basename(file), 'other ids for', JSON.stringify(text))
+  await model.dispose()
+  return `${same.length} of ${plain.length}`
 }
 
 async function askPeer(file: string, texts: FixedTexts): Promise<Answers> {

@@ -7,6 +7,7 @@ import { readChatTemplate } from '../chat-template-file.ts'
 import type { DecoderConfig } from '../config.ts'
 import { readJsonFile, readOptionalJsonFile } from '../json-file.ts'
 import { createTokenizer } from '../tokenizer.ts'
+import type { Tokenizer } from '../tokenizer.ts'
 import { parseTokenizerFile } from '../tokenizer-file.ts'
 import type { TokenizerFile } from '../tokenizer-file.ts'
 import { TOKEN_KIND } from './format.ts'
@@ -42,14 +43,16 @@ export function metadataOfTokenizer({ json, config: tokenizerConfig, chatTemplat
   refuseInexpressible(file, config.vocabularySize)
   const model = json['model'] as { readonly merges: readonly (string | readonly [string, string])[]; readonly ignore_merges?: boolean }
   const name = preTokenizerName(stepsOf(json), model.ignore_merges === true)
-  const frame = createTokenizer(json, tokenizerConfig).encodePrompt('')
+  const tokenizer = createTokenizer(json, tokenizerConfig)
+  const special = specialIds(config, tokenizer)
+  const begin = special.find(({ key }) => key === 'tokenizer.ggml.bos_token_id')?.value
   const entries: MetadataEntry[] = [
     { key: 'tokenizer.ggml.model', type: 'string', value: 'gpt2' },
     { key: 'tokenizer.ggml.pre', type: 'string', value: name ?? 'default' },
     ...tokenList(file, config.vocabularySize),
     { key: 'tokenizer.ggml.merges', type: 'strings', value: model.merges.map((merge) => (typeof merge === 'string' ? merge : merge.join(' '))) },
-    ...specialIds(config),
-    { key: 'tokenizer.ggml.add_bos_token', type: 'bool', value: config.bosId !== null && frame[0] === config.bosId },
+    ...special,
+    { key: 'tokenizer.ggml.add_bos_token', type: 'bool', value: begin !== undefined && tokenizer.encodePrompt('')[0] === begin },
     { key: 'tokenizer.ggml.add_space_prefix', type: 'bool', value: false },
     ...(chatTemplate === null ? [] : [{ key: 'tokenizer.chat_template', type: 'string', value: chatTemplate } as const]),
   ]
@@ -79,11 +82,17 @@ function tokenList({ vocabulary, addedTokens }: TokenizerFile, rows: number): Me
   ]
 }
 
-function specialIds({ bosId, eosIds, padId }: DecoderConfig): MetadataEntry[] {
-  const [end, turnEnd] = eosIds
-  const named = [['bos', bosId], ['eos', end], ['eot', turnEnd], ['padding', padId]] as const
+/** The tokens the tokenizer names, as templates print them, otherwise the ids of config.json; and all ids that end a completion. */
+function specialIds({ bosId, eosIds, padId }: DecoderConfig, tokenizer: Tokenizer): MetadataEntry[] {
+  const named = (name: string): number | undefined => {
+    const token = tokenizer.config[name]
+    const content = typeof token === 'object' && token !== null && 'content' in token ? token.content : token
+    return typeof content === 'string' ? tokenizer.idOf(content) : undefined
+  }
+  const end = named('eos_token') ?? eosIds[0]
+  const ids = [['bos', named('bos_token') ?? bosId], ['eos', end], ['eot', eosIds.find((id) => id !== end)], ['unknown', named('unk_token')], ['padding', named('pad_token') ?? padId]] as const
   return [
-    ...named.flatMap(([name, id]): MetadataEntry[] => (id === undefined || id === null ? [] : [{ key: `tokenizer.ggml.${name}_token_id`, type: 'u32', value: id }])),
+    ...ids.flatMap(([name, id]): MetadataEntry[] => (id === undefined || id === null ? [] : [{ key: `tokenizer.ggml.${name}_token_id`, type: 'u32', value: id }])),
     ...(eosIds.length === 0 ? [] : [{ key: END_IDS_KEY, type: 'u32s', value: eosIds } as const]),
   ]
 }
