@@ -20,3 +20,11 @@ export async function medianSeconds(run: () => unknown, runs: number): Promise<n
   }
   return times.sort((a, b) => a - b)[runs >> 1] as number
 }
+
+/** Mean seconds of `runs` calls after one warm-up call. */
+export async function meanSeconds(run: () => unknown, runs: number): Promise<number> {
+  await run()
+  const before = performance.now()
+  for (let i = 0; i < runs; i++) await run()
+  return (performance.now() - before) / 1000 / runs
+}

@@ -98,7 +98,8 @@ export async function createSampler(device: Device, policy: PolicyWeights, maxLe
       checkLengths(requests, options, maxLength)
       Object.assign(times, { prefill: 0, decode: 0, sampling: 0, total: 0, decodeSteps: 0, tokens: 0 })
       const start = performance.now()
-      const rollouts = await decodeAll({ device, policy, program, decode, caches, shared, times }, requests, options)
+      const decodeFeeds = { ...weightFeeds(decode ?? program, policy), ...shared }
+      const rollouts = await decodeAll({ device, policy, program, decode, caches, shared, decodeFeeds, times }, requests, options)
       times.total = (performance.now() - start) / 1000
       return rollouts
     },
@@ -150,6 +151,8 @@ interface Machinery {
   readonly decode: Program | undefined
   readonly caches: CacheFactory
   readonly shared: Readonly<Record<string, Tensor>>
+  /** What every step of a decode feeds: weights and `shared`. */
+  readonly decodeFeeds: Readonly<Record<string, Tensor>>
   readonly times: GenerationTimes
 }
 
@@ -289,24 +292,22 @@ async function prefill(
 
 /** Feeds each row's last id and returns the logits of its successor, [rows, vocabulary]. */
 async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: KeyValueCache): Promise<Float32Array> {
-  const { device, policy, times } = machinery
+  const { device, times } = machinery
   const before = performance.now()
   const count = rows.length
-  const program = machinery.decode ?? machinery.program
   const lengths = rows.map((row) => row.length)
   const feeds = {
-    ...weightFeeds(program, policy),
-    ...machinery.shared,
+    ...machinery.decodeFeeds,
     ...cache.feeds(),
     ids: device.tensor(BigInt64Array.from(rows, (row) => BigInt(row.next)), [count, 1]),
     positions: device.tensor(BigInt64Array.from(lengths, (length) => BigInt(length)), [count, 1]),
   }
   let outputs: Record<string, Tensor>
   if (machinery.decode !== undefined) {
-    outputs = await program.run({ ...feeds, mask: device.tensor(cacheMask(lengths, cache.capacity), [count, 1, 1, cache.capacity]) })
+    outputs = await machinery.decode.run({ ...feeds, mask: device.tensor(cacheMask(lengths, cache.capacity), [count, 1, 1, cache.capacity]) })
     cache.append?.(outputs, lengths)
   } else {
-    outputs = await program.run(
+    outputs = await machinery.program.run(
       {
         ...feeds,
         lastIndex: device.tensor(Int32Array.from(lengths), [count]),
