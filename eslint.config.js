@@ -3,7 +3,7 @@ import js from '@eslint/js'
 import svelte from 'eslint-plugin-svelte'
 import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
-import { house, socketGlobals } from './eslint.rooms.js'
+import { house, socketFile, socketGlobals } from './eslint.rooms.js'
 
 const noSockets = socketGlobals.map((name) => ({ name, message: 'It opens a socket; Satchel opens none.' }))
 const globalObjects = ['window', 'self', 'global']
@@ -52,5 +52,9 @@ export default defineConfig(
       'no-restricted-globals': ['error', { globals: noSockets, checkGlobalObject: true, globalObjects }],
       'no-restricted-properties': ['error', { object: 'navigator', property: 'sendBeacon', message: 'It opens a socket; Satchel opens none.' }],
     },
+  },
+  {
+    files: [socketFile],
+    rules: { 'no-restricted-globals': ['error', { globals: noSockets.filter(({ name }) => name !== 'fetch'), checkGlobalObject: true, globalObjects }] },
   },
 )

@@ -32,15 +32,23 @@ export const rooms = [
 const reservedPackages = {
   electron: ['src-main/app', 'src-main/preload', 'test'],
   'onnxruntime-node': ['src-main/engine/runtime/ort.ts', 'test'],
+  '@huggingface/hub': ['src-main/engine/models/hub-client.ts', 'test'],
 }
 
-/** Modules that open a socket. Satchel works without a network: nothing but tests may import them. */
+/** The one file that opens sockets, what is built on it, and the only places that may import either: a download is loaded when it is asked for. */
+export const socketFile = 'src-main/engine/models/hub-client.ts'
+const reservedFiles = {
+  [socketFile]: ['src-main/engine/models/hub-download.ts', 'test'],
+  'src-main/engine/models/hub-download.ts': ['src-main/engine-host/cli-download.ts', 'test'],
+}
+
+/** Modules that open a socket. Satchel works without a network: nothing but tests may import them; a download uses the global fetch, in one file. */
 const socketModules = new Set(['net', 'http', 'https', 'http2', 'dgram', 'tls', 'dns', 'dns/promises', 'inspector', 'inspector/promises', 'undici', 'ws'])
 
 /** Files that import socket modules in order to take them away from generated code. */
 const socketRemovers = new Set(['src-main/engine-host/render-sandbox.ts'])
 
-/** Globals that open a socket, forbidden in every room but the tests. */
+/** Globals that open a socket, forbidden in every room but the tests; `socketFile` has fetch. */
 export const socketGlobals = ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'WebTransport', 'RTCPeerConnection']
 
 /** @param {string} file absolute path @returns {string} path from the root with forward slashes */
@@ -70,6 +78,8 @@ export function importProblem(file, specifier, typeOnly) {
   if (room === undefined) return undefined
   if (specifier.startsWith('.') || isAbsolute(specifier)) {
     const target = fromRoot(join(root, dirname(file), specifier.replace(/\?.*$/, '')))
+    const importers = Object.hasOwn(reservedFiles, target) ? reservedFiles[target] : undefined
+    if (importers !== undefined && !importers.some((place) => within(file, place))) return `${target} leads to a socket; only ${importers.join(', ')} may import it`
     const other = roomOf(target)
     if (room.name === 'test' || other === room || (other === undefined && within(target, 'resources'))) return undefined
     if (other === undefined) return `${room.name} imports ${target}, which lies in no room`

@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'not-found' // a file or folder is missing (exit 3)
   | 'newer-version' // written by a newer Satchel (exit 3)
   | 'storage' // disk full, not writable (exit 5)
+  | 'network' // a download could not be had (exit 5)
   | 'device' // an execution provider cannot start or failed (exit 5)
   | 'stopped' // the person stopped it (exit 4)
   | 'engine' // the engine failed (exit 5)

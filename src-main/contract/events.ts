@@ -8,7 +8,7 @@ export const phaseSchema = z.enum(['load', 'evaluate', 'generate', 'score', 'upd
 export type Phase = z.infer<typeof phaseSchema>
 
 const errorEnvelopeSchema = z.object({
-  code: z.enum(['usage', 'bad-input', 'not-found', 'newer-version', 'storage', 'device', 'stopped', 'engine']),
+  code: z.enum(['usage', 'bad-input', 'not-found', 'newer-version', 'storage', 'network', 'device', 'stopped', 'engine']),
   what: z.string(),
   place: z.object({ file: z.string().optional(), row: z.number().optional(), field: z.string().optional() }),
   expected: z.string(),

@@ -1,4 +1,4 @@
-// models list, add, remove, import, verify, download: the models of this machine.
+// models list, add, remove, import, verify: the models of this machine.
 import { existsSync } from 'node:fs'
 import { cp, mkdir, rename } from 'node:fs/promises'
 import { freemem } from 'node:os'
@@ -115,7 +115,7 @@ async function importModel(folder: string, options: { name?: string; models?: st
 }
 
 /** @throws UserError when the model cannot be used */
-async function describeUsable(path: string, name: string): Promise<CommandResult> {
+export async function describeUsable(path: string, name: string): Promise<CommandResult> {
   const model = await openModelFolder(path)
   try {
     await model.tokenizer()

@@ -6,6 +6,7 @@ import { openModelFolder } from '../engine/models/model-folder.ts'
 import { inspectPromptFile } from '../engine/training/prompts.ts'
 import type { NumberedPromptRow } from '../engine/training/prompts.ts'
 import { writeReport } from '../engine/training/report.ts'
+import { addDownloadCommand } from './cli-download.ts'
 import { addLibraryCommands } from './cli-library.ts'
 import type { CommandResult } from './cli-output.ts'
 import { addPlanCommand } from './cli-plan.ts'
@@ -15,6 +16,7 @@ import type { Answer } from './cli-train.ts'
 export function addModelCommands(program: Command, answer: Answer): void {
   const models = program.command('models').description('the models on this machine')
   addLibraryCommands(models, answer)
+  addDownloadCommand(models, answer)
   addPlanCommand(models, answer)
 
   const data = program.command('data').description('prompt files')

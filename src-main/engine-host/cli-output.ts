@@ -5,7 +5,7 @@ import type { ErrorCode } from '../contract/errors.ts'
 /** 0 done, 2 usage, 3 bad input, 4 stopped by the person, 5 the engine failed. */
 export type ExitCode = 0 | 2 | 3 | 4 | 5
 
-const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = { usage: 2, 'bad-input': 3, 'not-found': 3, 'newer-version': 3, stopped: 4, storage: 5, device: 5, engine: 5 }
+const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = { usage: 2, 'bad-input': 3, 'not-found': 3, 'newer-version': 3, stopped: 4, storage: 5, network: 5, device: 5, engine: 5 }
 
 /** The exit code of whatever was thrown. */
 export function exitCodeOf(error: unknown): ExitCode {

@@ -1,6 +1,7 @@
 // Proves that the house rules bite: every lint rule on a snippet that breaks it, every room's type-check project on a global it must not see.
 import { ESLint } from 'eslint'
-import { dirname, join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { projectRoot } from '../../src-main/engine/runtime/paths.ts'
@@ -107,6 +108,37 @@ describe('sockets', () => {
       expect(await lint(file, `export const own: unknown = globalThis.${name}\n`), file).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
     }
     expect(await lint(renderer, `export const own: unknown = window.${name}\n`)).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
+  })
+
+  it('one file has fetch and the hub\'s client, and nothing else of the kind', async () => {
+    const client = 'src-main/engine/models/hub-client.ts'
+    expect(await lint(client, "import { listFiles } from '@huggingface/hub'\nexport const own: unknown[] = [fetch, listFiles]\n")).toEqual([])
+    expect(await lint(client, use('node:https'))).toContainEqual(expect.stringMatching(/opens sockets/))
+    expect(await lint(client, 'export const own: unknown = WebSocket\n')).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
+    for (const file of [engine, host, app]) expect(await lint(file, use('@huggingface/hub')), file).toContainEqual(expect.stringMatching(/^house\/imports: @huggingface\/hub may be imported only in src-main\/engine\/models\/hub-client\.ts/))
+  })
+
+  it('only the download command leads to that file, and loads it when it is asked for', async () => {
+    for (const file of [engine, host]) {
+      const up = file === host ? '../engine' : '..'
+      for (const name of ['hub-client', 'hub-download']) expect(await lint(file, use(`${up}/models/${name}.ts`)), file).toContainEqual(expect.stringMatching(/^house\/imports: .* leads to a socket/))
+    }
+    const command = await readFile(join(root, 'src-main/engine-host/cli-download.ts'), 'utf8')
+    expect([...command.matchAll(/.*hub-download.*/g)].map(([line]) => line.trim())).toEqual(["const { downloadModel } = await import('../engine/models/hub-download.ts')"])
+  })
+
+  it('no product file names what opens a socket, however it is written, but that one and those that take it away', async () => {
+    // Globals are the linter's, which knows a local function of the same name from the real one.
+    const suspicious = /['"`](?:node:)?(?:https?|http2|net|tls|dgram|dns|dns\/promises|inspector|undici|ws|@huggingface\/hub)['"`]/
+    const named: string[] = []
+    for (const folder of ['src-main', 'src-renderer', 'native-kernels']) {
+      for (const entry of await readdir(join(root, folder), { recursive: true, withFileTypes: true })) {
+        const file = join(entry.parentPath, entry.name)
+        if (!entry.isFile() || !/\.(?:ts|mjs|svelte)$/.test(entry.name) || file.includes(`${sep}build${sep}`)) continue
+        if (suspicious.test(await readFile(file, 'utf8'))) named.push(relative(root, file).replaceAll(sep, '/'))
+      }
+    }
+    expect(named.toSorted()).toEqual(['src-main/engine-host/render-sandbox.ts', 'src-main/engine/models/hub-client.ts'])
   })
 
   it('other ways to a socket are closed too', async () => {

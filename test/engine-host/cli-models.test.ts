@@ -1,12 +1,14 @@
 // The models of a machine from the command line: listed, added, verified, called by name.
-import { appendFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Verification } from '../../src-main/engine/models/verify.ts'
 import { buildEntry } from '../support/build.ts'
-import { run } from '../support/cli.ts'
+import { run, start } from '../support/cli.ts'
 import type { Ended } from '../support/cli.ts'
+import { repository, sendSome, startHub } from '../support/hub-server.ts'
+import type { HubServer } from '../support/hub-server.ts'
 import { writeTinyModel } from '../support/tiny-model.ts'
 
 let cli = ''
@@ -34,8 +36,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** With a home of its own, so that no cache of this machine is seen. */
+const surroundings = (more: Record<string, string> = {}): { cwd: string; env: Record<string, string> } => ({ cwd: folder, env: { HOME: inFolder('home'), USERPROFILE: inFolder('home'), HF_HOME: '', HF_HUB_CACHE: inFolder('hub'), HUGGINGFACE_HUB_CACHE: '', XDG_CACHE_HOME: '', SATCHEL_MODELS: inFolder('library'), ...more } })
+
 function satchel(...options: string[]): Promise<Ended> {
-  return run(cli, options, { cwd: folder, env: { HOME: inFolder('home'), USERPROFILE: inFolder('home'), HF_HOME: '', HF_HUB_CACHE: inFolder('hub'), HUGGINGFACE_HUB_CACHE: '', XDG_CACHE_HOME: '', SATCHEL_MODELS: inFolder('library') } })
+  return run(cli, options, surroundings())
 }
 
 describe('models list', () => {
@@ -112,5 +116,64 @@ describe('models plan', () => {
     const ended = await satchel('models', 'plan', 'model', '--prompt-tokens', '1000000')
     expect(ended.code).toBe(3)
     expect(ended.stderr).toContain('--prompt-tokens')
+  })
+})
+
+describe('models download', () => {
+  let hub: HubServer
+  beforeAll(async () => {
+    hub = await startHub(inFolder('model'))
+  })
+  afterAll(() => hub.close())
+
+  it('brings a model from a mirror into the models folder; it is listed, and verifies by the hashes of the hub', async () => {
+    const downloaded = await satchel('models', 'download', repository, '--mirror', hub.url, '--json')
+    expect(downloaded.code, downloaded.stderr).toBe(0)
+    expect(downloaded.json()).toMatchObject({ name: 'tiny', path: inFolder('library', 'tiny'), repository, commit: hub.commit, family: 'qwen2' })
+    expect((await satchel('models', 'list', '--json')).json<Listed>().models.map(({ name }) => name)).toContain('tiny')
+    const verified = (await satchel('models', 'verify', inFolder('library', 'tiny'), '--no-generate', '--json')).json<Verification>()
+    expect(verified.checks.find(({ name }) => name === 'hashes')?.what).toBe('5 of 5 files have the hash they were published with')
+    expect((await satchel('models', 'download', repository, '--mirror', hub.url)).code).toBe(3)
+  })
+
+  it('takes the mirror the environment names, and tells a repository that is not there', async () => {
+    const ended = await run(cli, ['models', 'download', 'lab/none', '--json'], surroundings({ HF_ENDPOINT: hub.url }))
+    expect([ended.code, ended.json<{ error: { code: string } }>().error.code]).toEqual([3, 'not-found'])
+  })
+
+  it.skipIf(process.platform === 'win32')('(needs signals, which Windows has not) ends with code 4 at Ctrl-C and goes on later', async () => {
+    hub.misbehave = ({ file, response, from }) => {
+      if (file !== 'model.safetensors') return false
+      hub.misbehave = () => false
+      sendSome(response, hub.files.get(file)!, from, 30_000)
+      return true
+    }
+    const running = start(cli, ['models', 'download', repository, '--mirror', hub.url, '--to', 'later', '--json'], surroundings())
+    await vi.waitFor(async () => {
+      const [unfinished] = (await readdir(inFolder('.later.download'))).filter((name) => name.endsWith('.part'))
+      expect((await stat(inFolder('.later.download', unfinished!))).size).toBe(30_000)
+    }, { timeout: 60_000, interval: 50 })
+    running.interrupt()
+    const stopped = await running.ended
+    expect(stopped.code, stopped.stderr).toBe(4)
+    expect(stopped.json()).toMatchObject({ error: { code: 'stopped' } })
+    expect((await readdir(folder)).filter((name) => name.includes('later'))).toEqual(['.later.download'])
+    hub.asked.length = 0
+    expect((await satchel('models', 'download', repository, '--mirror', hub.url, '--to', 'later')).code).toBe(0)
+    expect(hub.asked.filter((path) => path.includes('/resolve/'))).toEqual([`/${repository}/resolve/${hub.commit}/model.safetensors from 30000`])
+  })
+})
+
+describe('without a network', () => {
+  it('every other command works: nothing but a download opens a socket', async () => {
+    await writeFile(inFolder('no-sockets.cjs'), "require('node:net').Socket.prototype.connect = () => { throw new Error('a socket was opened') }\nrequire('node:dns').lookup = () => { throw new Error('a name was looked up') }\n")
+    const offline = surroundings({ NODE_OPTIONS: `--require ${JSON.stringify(inFolder('no-sockets.cjs').replaceAll('\\', '/'))}` })
+    for (const options of [['models', 'list'], ['models', 'verify', 'built-in'], ['generate', 'built-in', '--prompt', 'Hello', '--max-tokens', '2']]) {
+      const ended = await run(cli, options, offline)
+      expect(`${ended.stdout}${ended.stderr}`, options.join(' ')).not.toMatch(/a socket was opened|a name was looked up/)
+    }
+    const download = start(cli, ['models', 'download', 'lab/tiny', '--to', 'never', '--mirror', 'http://127.0.0.1:50000'], offline)
+    await download.said(/a socket was opened\); trying again/)
+    download.child.kill('SIGKILL')
   })
 })

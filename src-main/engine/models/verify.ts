@@ -161,7 +161,7 @@ export async function hashFile(file: string, onProgress?: (done: number, total: 
     const git = createHash('sha1').update(`blob ${size}\0`)
     let bytes = 0
     for await (const piece of createReadStream(file, { highWaterMark: 1 << 20 })) {
-      if (signal?.aborted === true) throw new UserError({ code: 'stopped', what: 'the verification was stopped', place: { file } })
+      if (signal?.aborted === true) throw new UserError({ code: 'stopped', what: 'stopped while the hash of the file was computed', place: { file } })
       sha256.update(piece as Buffer)
       // Large files are never known by git's hash, and hashing twice takes time.
       if (size < gitHashBelow) git.update(piece as Buffer)
