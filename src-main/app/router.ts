@@ -1,9 +1,8 @@
 // Every call of the page passes here: known name, well-formed request, well-formed answer, errors in an envelope.
 import { calls } from '../contract/calls.ts'
-import type { CallName } from '../contract/calls.ts'
+import type { CallHandlers, CallName } from '../contract/calls.ts'
 import type { CallOutcome } from '../contract/bridge.ts'
 import { toEnvelope, UserError } from '../contract/errors.ts'
-import type { CallHandlers } from './runs.ts'
 
 function isCallName(name: unknown): name is CallName {
   return typeof name === 'string' && Object.hasOwn(calls, name)

@@ -1,7 +1,8 @@
 // Answers the page's calls about runs: the folder tells what was, the supervisor tells what is.
 import { mkdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { CallName, CallRequest, CallResponse, RunSnapshot, RunSummary } from '../contract/calls.ts'
+import type { RunSnapshot, runCalls, RunSummary } from '../contract/calls/runs.ts'
+import type { HandlersOf } from '../contract/calls/shared.ts'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EngineEvent } from '../contract/events.ts'
 import { leaveCommand } from './folder-commands.ts'
@@ -9,7 +10,7 @@ import type { FolderWatcher } from './folder-watcher.ts'
 import { isWorking, listRuns, readRun, runInside } from './library.ts'
 import type { Supervisor } from './supervisor.ts'
 
-export type CallHandlers = { readonly [Name in CallName]: (request: CallRequest<Name>) => Promise<CallResponse<Name>> }
+export type RunHandlers = HandlersOf<typeof runCalls>
 
 /** What the supervisor knows better than the folder: the present state of its own runs, and why an engine of its own went without a word. */
 function supervisedState(summary: RunSummary, supervisor: Supervisor): Extract<EngineEvent, { type: 'state' }> | undefined {
@@ -60,8 +61,8 @@ async function command(supervisor: Supervisor, directory: string, told: 'pause' 
   return {}
 }
 
-/** The handlers for every call of the contract. `runsFolder` is the folder whose children are runs. */
-export function createRunHandlers(runsFolder: string, supervisor: Supervisor, watcher: FolderWatcher): CallHandlers {
+/** The handlers for every call about runs. `runsFolder` is the folder whose children are runs. */
+export function createRunHandlers(runsFolder: string, supervisor: Supervisor, watcher: FolderWatcher): RunHandlers {
   return {
     'runs.list': async () => (await listRuns(runsFolder)).map((summary) => withSupervisedState(summary, supervisor)),
     'runs.open': async ({ directory }) => openRun(runInside(runsFolder, directory), supervisor, watcher),

@@ -1,14 +1,26 @@
 // The pages of the app, in the order of the navigation. A new page is one line here.
 import type { Component } from 'svelte'
-import type { AppView, RunController } from '../state/run-controller.ts'
+import type { AppState } from '../state/app-state.svelte.ts'
+import type { IconName } from '../ui/icons.ts'
 import DemoRunPage from './demo-run-page.svelte'
+import HomePage from './home-page.svelte'
 
+/** What a page is about; the navigation puts those of one group together. */
+export type PageGroup = 'start' | 'prepare' | 'runs' | 'app'
 
 export interface Page {
+  /** What `app.navigation.go` calls it. */
   readonly id: string
   readonly title: string
-  readonly icon: 'run'
-  readonly component: Component<{ view: AppView; controller: RunController }>
+  readonly icon: IconName
+  readonly group: PageGroup
+  readonly component: Component<{ app: AppState }>
 }
 
-export const pages: readonly [Page, ...Page[]] = [{ id: 'demo', title: 'Demo run', icon: 'run', component: DemoRunPage }]
+export const pages: readonly [Page, ...Page[]] = [
+  { id: 'home', title: 'Home', icon: 'home', group: 'start', component: HomePage },
+  { id: 'demo', title: 'Demo run', icon: 'run', group: 'runs', component: DemoRunPage },
+]
+
+/** Headings of the groups; empty where a group needs none. */
+export const groupTitles: Readonly<Record<PageGroup, string>> = { start: '', prepare: 'Prepare', runs: 'Train', app: '' }

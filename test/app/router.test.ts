@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { UserError } from '../../src-main/contract/errors.ts'
 import { answerCall } from '../../src-main/app/router.ts'
-import type { CallHandlers } from '../../src-main/app/runs.ts'
+import type { CallHandlers } from '../../src-main/contract/calls.ts'
 
 const summary = { name: 'demo-1', directory: '/runs/demo-1', state: 'running' as const, step: 1, totalSteps: 2 }
-const handlers: CallHandlers = {
+const handlers = {
   'runs.list': async () => [summary],
-  'runs.open': async ({ directory }) => {
+  'runs.open': async ({ directory }: { directory: string }) => {
     throw new UserError({ code: 'not-found', what: 'gone', place: { file: directory } })
   },
-  'runs.startDemo': async ({ seed }) => ({ ...summary, step: seed }),
+  'runs.startDemo': async ({ seed }: { seed: number }) => ({ ...summary, step: seed }),
   'runs.pause': async () => {
     throw new TypeError('a bug')
   },
   'runs.continue': async () => ({}),
   'runs.stop': async () => ({}),
-  'runs.resume': async () => ({ ...summary, state: 'flying' }) as never,
-}
+  'runs.resume': async () => ({ ...summary, state: 'flying' }),
+} as unknown as CallHandlers
 
 describe('answerCall', () => {
   it('answers a known call', async () => {

@@ -11,7 +11,7 @@ import { createFolderWatcher, eventsBetween } from '../../src-main/app/folder-wa
 import type { FolderWatcher } from '../../src-main/app/folder-watcher.ts'
 import { readRun } from '../../src-main/app/library.ts'
 import { createRunHandlers } from '../../src-main/app/runs.ts'
-import type { CallHandlers } from '../../src-main/app/runs.ts'
+import type { RunHandlers } from '../../src-main/app/runs.ts'
 import { createSupervisor, defaultPatience } from '../../src-main/app/supervisor.ts'
 import type { Supervisor } from '../../src-main/app/supervisor.ts'
 
@@ -25,7 +25,7 @@ let home: string
 let runsFolder: string
 let supervisor: Supervisor
 let watcher: FolderWatcher
-let handlers: CallHandlers
+let handlers: RunHandlers
 let heard: EngineEvent[]
 let elsewhere: ChildProcess | undefined
 

@@ -21,6 +21,8 @@ export interface OpenOptions {
   readonly environment?: Record<string, string>
   /** A folder of an earlier app, to open it again. It is then left in place at the end. */
   readonly home?: string
+  /** The page to go to, by its title; the one with the demo run where left out. */
+  readonly on?: string
 }
 
 export const fakeEngine = resolve('test/support/fake-engine.mjs')
@@ -40,7 +42,7 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
     if (message.type() === 'error') consoleErrors.push(message.text())
   })
   page.on('pageerror', (error) => consoleErrors.push(String(error)))
-  await page.getByRole('heading', { name: 'Demo run' }).waitFor()
+  await goTo(page, options.on ?? 'Demo run')
   return {
     application,
     page,
@@ -51,6 +53,12 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 })
     },
   }
+}
+
+/** Goes to a page through the navigation. */
+export async function goTo(page: Page, title: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name: title, exact: true }).click()
+  await page.getByRole('heading', { name: title, level: 1 }).waitFor()
 }
 
 function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {

@@ -1,0 +1,39 @@
+// What the person has chosen for the next run on the way: a model on its page, a dataset on its page. Run setup begins from it.
+
+export interface ChosenModel {
+  readonly name: string
+  readonly path: string
+}
+
+export interface ChosenDataset {
+  readonly name: string
+  /** A prompt file (JSONL) ready for training. */
+  readonly prompts: string
+  readonly rows: number
+}
+
+export interface RunDraft {
+  readonly model: ChosenModel | null
+  readonly dataset: ChosenDataset | null
+  chooseModel(model: ChosenModel | null): void
+  chooseDataset(dataset: ChosenDataset | null): void
+}
+
+export function createRunDraft(): RunDraft {
+  let model = $state.raw<ChosenModel | null>(null)
+  let dataset = $state.raw<ChosenDataset | null>(null)
+  return {
+    get model() {
+      return model
+    },
+    get dataset() {
+      return dataset
+    },
+    chooseModel(chosen) {
+      model = chosen
+    },
+    chooseDataset(chosen) {
+      dataset = chosen
+    },
+  }
+}
