@@ -22,6 +22,7 @@ interface PlanOptions {
   readonly slots?: number
   readonly promptTokens: number
   readonly newTokens?: number
+  readonly device?: 'cpu' | 'webgpu'
   readonly memory?: number
   readonly models?: string
 }
@@ -42,6 +43,7 @@ export function addPlanCommand(models: Command, answer: Answer): void {
     .option('--slots <n>', 'completions decoded side by side', wholeNumber(1))
     .option('--prompt-tokens <n>', 'tokens of the longest prompt', wholeNumber(1), 256)
     .option('--new-tokens <n>', 'tokens of the longest completion', wholeNumber(1))
+    .addOption(new Option('--device <name>', 'where the arithmetic runs').choices(['cpu', 'webgpu']))
     .option('--memory <gib>', 'memory to plan for, GiB; this machine\'s where left out', Number)
     .option('--models <dir>', 'folder that holds models (SATCHEL_MODELS, otherwise ./models)')
   answer(plan, (model: string, options: PlanOptions) => planModel(model, options))
@@ -63,7 +65,7 @@ async function planModel(nameOrPath: string, options: PlanOptions): Promise<Comm
   const fits = peak <= memory
   const advice = fits ? [] : adviseMemory(config, run, lengths, memory)
   const json = { model: path, weights: run.weights, adapter: run.adapter, lengths, plan, memory, fits, advice }
-  return { json, text: [...described(plan, run, lengths), '', verdict(peak, memory), ...advice.map(({ change, trainingPeak }) => `  ${change}: ${bytes(trainingPeak)}${trainingPeak <= memory ? ', fits' : ''}`)].join('\n') }
+  return { json, text: [...described(plan, run, lengths), '', verdict(peak, memory), ...(plan.devicePeak === null ? [] : ['How much memory the card has is not known here: WebGPU does not tell.']), ...advice.map(({ change, trainingPeak }) => `  ${change}: ${bytes(trainingPeak)}${trainingPeak <= memory ? ', fits' : ''}`)].join('\n') }
 }
 
 function withOptions(run: RunConfig, options: PlanOptions): RunConfig {
@@ -71,6 +73,7 @@ function withOptions(run: RunConfig, options: PlanOptions): RunConfig {
   const adapter = full === true ? { kind: 'full' as const } : rank === undefined || run.adapter.kind === 'full' ? run.adapter : { ...run.adapter, rank }
   return {
     ...run,
+    device: options.device ?? run.device,
     adapter,
     weights: { precision: precision ?? run.weights.precision, streamLayers: stream ?? run.weights.streamLayers },
     rollout: { ...run.rollout, promptsPerStep: prompts ?? run.rollout.promptsPerStep, groupSize: group ?? run.rollout.groupSize, slots: slots ?? run.rollout.slots, maxNewTokens: newTokens ?? run.rollout.maxNewTokens },
@@ -106,7 +109,7 @@ function described(plan: MemoryPlan, run: RunConfig, { promptTokens, longest }: 
     '',
     table([['part', 'memory', ''], ...rows]),
     '',
-    table([['peak', 'memory'], ['while generating', bytes(plan.generationPeak)], ['while training', bytes(plan.trainingPeak)], ['while resuming', bytes(plan.resumePeak)]]),
+    table([['peak', 'memory'], ['while generating', bytes(plan.generationPeak)], ['while training', bytes(plan.trainingPeak)], ['while resuming', bytes(plan.resumePeak)], ...(plan.devicePeak === null ? [] : [['on the graphics card', bytes(plan.devicePeak)]])]),
   ]
 }
 

@@ -1,5 +1,5 @@
-// `npm run bench:geometry [-- NAME ...] [--json FILE]`: the three base models at their full size with random weights, in 4 bits: written,
-// opened, planned, 4 rollouts of 16 tokens, one LoRA step of 256 tokens. Every model is measured in a process of its own, so that its peak
+// `npm run bench:geometry [-- NAME ...] [--stream] [--json FILE]`: the three base models at their full size with random weights, in 4 bits
+// (with --stream: bf16 layers left in their file): written, opened, planned, 4 rollouts of 16 tokens, one LoRA step of 256 tokens. Every model is measured in a process of its own, so that its peak
 // memory is its own. The weights lie in a temporary folder (up to 8 GB, one model at a time; TMPDIR says where) and are removed.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,6 +27,7 @@ const promptTokens = 48
 const trainedTokens = 256
 const writeFlag = '--write'
 const measureFlag = '--measure'
+const streamFlag = '--stream'
 
 /** A bf16 checkpoint of full size. Values repeat after a million: they only have to be of the right size. */
 async function writeRandomModel(name: string, folder: string): Promise<void> {
@@ -55,24 +56,30 @@ async function writeRandomModel(name: string, folder: string): Promise<void> {
 
 interface Measurement {
   readonly seconds: Readonly<Record<string, number>>
+  /** Of these, on reading and widening layers. */
+  readonly layerSeconds: Readonly<Record<string, number>>
   readonly peakBytes: Readonly<Record<string, number>>
   readonly planned: Readonly<Record<string, number>>
 }
 
 const peak = (): number => process.resourceUsage().maxRSS * 1024
 
-async function measure(model: string): Promise<Measurement> {
+async function measure(model: string, stream: boolean): Promise<Measurement> {
   const seconds: Record<string, number> = {}
+  const layerSeconds: Record<string, number> = {}
+  let layers = (): number => 0
   const peakBytes: Record<string, number> = {}
   const timed = async <Result>(part: string, run: () => Promise<Result>): Promise<Result> => {
     const before = performance.now()
+    const layersBefore = layers()
     const result = await run()
     seconds[part] = (performance.now() - before) / 1000
+    layerSeconds[part] = layers() - layersBefore
     peakBytes[part] = peak()
     return result
   }
   const run = runConfigSchema.parse({
-    model, data: { prompts: '-' }, weights: { precision: 'int4' }, adapter: { kind: 'lora' },
+    model, data: { prompts: '-' }, weights: stream ? { precision: 'stored', streamLayers: true } : { precision: 'int4' }, adapter: { kind: 'lora' },
     rollout: { promptsPerStep: 1, groupSize: rollouts, maxNewTokens: newTokens, slots: rollouts }, training: { microBatchTokens: trainedTokens, headChunkTokens: trainedTokens },
   })
   const device = await createDevice('cpu')
@@ -81,8 +88,8 @@ async function measure(model: string): Promise<Measurement> {
     const layers = await openFrozenLayers(folder.config, folder, run.weights)
     return createPolicyWeights(device, folder.config, (name) => folder.readTensor(name), run.adapter, 1, layers)
   })
-  await folder.close()
-  const { generationPeak, trainingPeak } = planMemory(folder.config, run, { promptTokens, longest: trainedTokens })
+  layers = () => policy.layerSeconds()
+  const { trainingPeak } = planMemory(folder.config, run, { promptTokens, longest: trainedTokens })
   const ids = (count: number, key: number): number[] => Array.from({ length: count }, (_, i) => 100 + ((i * 7919 + key * 104_729) % 50_000))
   const sampler = await createSampler(device, policy, trainedTokens)
   const samples = await timed('generate', () => sampler.generate([{ promptIds: ids(promptTokens, 1), streams: Array.from({ length: rollouts }, (_, index) => createStream(1, 'rollout', index)) }],
@@ -98,7 +105,8 @@ async function measure(model: string): Promise<Measurement> {
     await pass.release()
   })
   await sampler.release()
-  return { seconds, peakBytes, planned: { generate: generationPeak, train: trainingPeak } }
+  await folder.close()
+  return { seconds, layerSeconds, peakBytes, planned: { train: trainingPeak } }
 }
 
 function child(...options: string[]): string {
@@ -110,8 +118,9 @@ function child(...options: string[]): string {
 async function main(options: readonly string[]): Promise<void> {
   const [first, name, folder] = options
   if (first === writeFlag) return writeRandomModel(name as string, folder as string)
-  if (first === measureFlag) return void process.stdout.write(JSON.stringify(await measure(name as string)))
+  if (first === measureFlag) return void process.stdout.write(JSON.stringify(await measure(name as string, options.includes(streamFlag))))
   const jsonAt = options.indexOf('--json')
+  const stream = options.includes(streamFlag)
   const named = options.filter((option, index) => !option.startsWith('--') && (jsonAt < 0 || index !== jsonAt + 1))
   const machine = { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime, kernels: kernelReport() }
   process.stdout.write(`${Object.entries(machine).map(([key, value]) => `${key} ${value}`).join(', ')}\n`)
@@ -121,13 +130,13 @@ async function main(options: readonly string[]): Promise<void> {
     const place = mkdtempSync(join(tmpdir(), 'satchel-geometry-'))
     try {
       child(writeFlag, model, place)
-      const result = JSON.parse(child(measureFlag, join(place, 'model'))) as Measurement
+      const result = JSON.parse(child(measureFlag, join(place, 'model'), ...(stream ? [streamFlag] : []))) as Measurement
       results[model] = result
-      process.stdout.write(`\n${model}: int4, LoRA rank 16, ${rollouts} rollouts of ${newTokens} tokens, one step of ${trainedTokens} tokens\n`)
+      process.stdout.write(`\n${model}: ${stream ? 'bf16 layers streamed' : 'int4'}, LoRA rank 16, ${rollouts} rollouts of ${newTokens} tokens, one step of ${trainedTokens} tokens\n`)
       for (const [part, time] of Object.entries(result.seconds)) {
         const planned = result.planned[part]
         const bytes = result.peakBytes[part] as number
-        process.stdout.write(`  ${part.padEnd(9)} ${time.toFixed(1).padStart(7)} s   peak memory so far ${(bytes / 2 ** 30).toFixed(2).padStart(6)} GiB${planned === undefined ? '' : `   planned ${(planned / 2 ** 30).toFixed(2)} GiB, planned / measured ${(planned / bytes).toFixed(2)}`}\n`)
+        process.stdout.write(`  ${part.padEnd(9)} ${time.toFixed(1).padStart(7)} s, ${((100 * (result.layerSeconds[part] ?? 0)) / time).toFixed(0).padStart(2)} % of it on fetching layers   peak memory so far ${(bytes / 2 ** 30).toFixed(2).padStart(6)} GiB${planned === undefined ? '' : `   planned ${(planned / 2 ** 30).toFixed(2)} GiB, planned / measured ${(planned / bytes).toFixed(2)}`}\n`)
       }
     } finally {
       rmSync(place, { recursive: true, force: true })

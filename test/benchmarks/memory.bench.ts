@@ -40,9 +40,9 @@ export async function measureMemory(index: number): Promise<void> {
     model: '-', data: { prompts: '-' }, adapter: { kind: 'full' }, rollout: { promptsPerStep: size.batch },
     training: { microBatchTokens: size.batch * size.length, recompute: size.layout === 'whole' ? 'none' : 'layer' },
   })
-  const { weights, gradients, optimizer, activations, logits, layout } = planMemory(config, run, { promptTokens: 1, longest: size.length })
-  if (layout !== size.layout) throw new Error(`the plan is for a pass ${layout}`)
-  const predicted = weights + gradients + optimizer + activations + logits
+  const plan = planMemory(config, run, { promptTokens: 1, longest: size.length })
+  if (plan.layout !== size.layout) throw new Error(`the plan is for a pass ${plan.layout}`)
+  const predicted = plan.weights + plan.gradients + plan.optimizer + plan.activations + plan.logits
   process.stdout.write(`${JSON.stringify({ measured, predicted })}\n`)
 }
 

@@ -36,9 +36,12 @@ export interface MemoryPlan {
   readonly activations: number
   /** Logits of the rows the loss looks at together. */
   readonly logits: number
+  /** Peaks of the machine's own memory. */
   readonly generationPeak: number
   readonly trainingPeak: number
   readonly resumePeak: number
+  /** Peak of the graphics card's memory where the run is on one; null on the CPU. */
+  readonly devicePeak: number | null
 }
 
 const FLOAT = 4
@@ -91,7 +94,11 @@ export function planLayout(model: DecoderConfig, run: Pick<RunConfig, 'weights' 
   return model.layers * layerActivations(model, microBatchTokens, Math.min(model.maxPositions, microBatchTokens)) < memory / 2 ? 'whole' : 'layered'
 }
 
-/** The plan of a run on the CPU device. @param memory of the machine, which decides the layout and whether weights are packed */
+/**
+ * The plan of a run. On the CPU everything lies in the machine's memory; on WebGPU the card holds weights, adapters, cache and activations, and
+ * the machine keeps its own copy of the weights, the optimizer's numbers and the gradients.
+ * @param memory of the machine, which decides the layout and whether weights are packed
+ */
 export function planMemory(model: DecoderConfig, run: RunConfig, lengths: SequenceLengths, memory = totalmem()): MemoryPlan {
   const sizes = sizesOf(model, run.adapter)
   const full = run.adapter.kind === 'full'
@@ -105,8 +112,9 @@ export function planMemory(model: DecoderConfig, run: RunConfig, lengths: Sequen
   // A packed weight lies in a program twice, as data and as the form the product wants. Prompt and token programs, and the step's.
   const withReference = run.loss.klCoefficient > 0
   const copies = 4 + (layout === 'whole' ? (withReference ? 4 : 2) : 0)
-  const packed = asFloat && packsFrozenWeights(frozen, memory) ? frozen * copies : 0
-  const blocks = run.weights.precision === 'int4' ? held : 0
+  const onCard = run.device === 'webgpu'
+  const packed = asFloat && !onCard && packsFrozenWeights(frozen, memory) ? frozen * copies : 0
+  const blocks = run.weights.precision === 'int4' && !onCard ? held : 0
   const layerInUse = asFloat ? 0 : sizes.layer * FLOAT + (run.weights.streamLayers ? 2 * sizes.layer * perElement : 0)
   const adapters = full ? 0 : sizes.trained * FLOAT
   const gradients = sizes.trained * FLOAT
@@ -130,13 +138,15 @@ export function planMemory(model: DecoderConfig, run: RunConfig, lengths: Sequen
   const chunk = layout === 'whole' ? tokens : Math.min(tokens, run.training.headChunkTokens)
   const logits = 4 * chunk * model.vocabularySize * FLOAT
   const always = PROCESS + weights + packed + blocks + layerInUse + adapters + gradients + optimizer
-  return {
-    layout, process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits,
-    generationPeak: always + cache + generation,
-    // Programs keep the memory they once used: generation's counts here as well.
-    trainingPeak: always + cache + generation + activations + logits,
-    resumePeak: always + 3 * sizes.trained * FLOAT,
+  const parts = { layout, process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits }
+  const resumePeak = always + 3 * sizes.trained * FLOAT
+  if (onCard) {
+    const layers = asFloat ? sizes.layers : sizes.layer
+    // What the card computes comes back through the machine: logits while generating, gradients while training.
+    return { ...parts, generationPeak: always + generation, trainingPeak: always + generation + gradients, resumePeak, devicePeak: (sizes.rest + layers) * FLOAT + adapters + gradients + cache + generation + activations + logits }
   }
+  // Programs keep the memory they once used: generation's counts while training as well.
+  return { ...parts, generationPeak: always + cache + generation, trainingPeak: always + cache + generation + activations + logits, resumePeak, devicePeak: null }
 }
 
 /** Largest share by which the plan may miss the measured peak before a run says so. */

@@ -63,6 +63,17 @@ describe('the plan of Qwen2.5-3B', () => {
   })
 })
 
+describe('a graphics card', () => {
+  it('holds weights, cache and activations; the machine keeps its copy, and nothing is packed', () => {
+    const plan = planMemory(qwen, run({ device: 'webgpu', weights: { precision: 'int4' } }), lengths, 24 * GiB)
+    const rest = (3_085_938_688 - 2_774_532_096) * 4
+    expect(plan.devicePeak).toBe(rest + plan.layerInUse + plan.adapters + plan.gradients + plan.cache + plan.generation + plan.activations + plan.logits)
+    expect(plan.programs).toBe(0)
+    expect(plan.trainingPeak).toBeLessThan(planMemory(qwen, run({ weights: { precision: 'int4' } }), lengths, 24 * GiB).trainingPeak)
+    expect(planMemory(qwen, run(), lengths, 24 * GiB).devicePeak).toBeNull()
+  })
+})
+
 describe('layout', () => {
   it('is a layer at a time where layers are held in fewer bits, or one program would fill half the memory', () => {
     expect(planLayout(phi, run({ weights: { precision: 'int4' } }), 1024 * GiB)).toBe('layered')
