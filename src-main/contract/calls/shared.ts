@@ -11,3 +11,9 @@ export type CallTable = Readonly<Record<string, { readonly request: z.ZodType; r
 export type HandlersOf<Table extends CallTable> = {
   readonly [Name in keyof Table]: (request: z.infer<Table[Name]['request']>) => Promise<z.infer<Table[Name]['response']>>
 }
+
+/** Path of a file or folder. The app takes only paths that came from its own dialogs, from drops, or from its own answers. */
+export const pathSchema = z.string().min(1).max(4096)
+
+/** Name the page gives to long work: progress is announced under it, and `tasks.cancel` ends it. */
+export const taskSchema = z.string().regex(/^[a-z0-9-]{1,64}$/)

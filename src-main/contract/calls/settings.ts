@@ -1,0 +1,58 @@
+// What the person set for the app as a whole. Kept by the app in one JSON file.
+import { z } from 'zod'
+import { nothing } from './shared.ts'
+
+export const themeSchema = z.enum(['system', 'light', 'dark'])
+export type ThemeChoice = z.infer<typeof themeSchema>
+
+const address = z.union([z.literal(''), z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:8080' })])
+
+export const settingsSchema = z.strictObject({
+  version: z.literal(1).default(1),
+  theme: themeSchema.default('system'),
+  folders: z
+    .strictObject({
+      /** Empty: the app's own folder. */
+      runs: z.string().max(4096).default(''),
+      models: z.string().max(4096).default(''),
+      exports: z.string().max(4096).default(''),
+    })
+    .prefault({}),
+  /** Where new runs compute unless they say otherwise. */
+  device: z.enum(['auto', 'cpu', 'webgpu']).default('auto'),
+  /** Processor threads of new runs; 0 uses all. */
+  threads: z.int().min(0).max(1024).default(0),
+  /** Address of a judge server; empty where there is none. */
+  judge: address.default(''),
+  /** Where models are downloaded from. */
+  mirror: address.default('https://huggingface.co'),
+})
+export type Settings = z.infer<typeof settingsSchema>
+
+export const settingsViewSchema = z.object({
+  settings: settingsSchema,
+  /** The folders in use, absolute. */
+  folders: z.object({ runs: z.string(), models: z.string(), exports: z.string() }),
+  /** Where the settings lie. */
+  file: z.string(),
+  /** Why the stored settings could not be read and the defaults are in use; empty otherwise. */
+  problem: z.string(),
+})
+export type SettingsView = z.infer<typeof settingsViewSchema>
+export const folderNameSchema = z.enum(['runs', 'models', 'exports'])
+export type FolderName = z.infer<typeof folderNameSchema>
+
+export const settingsCalls = {
+  'settings.read': { request: nothing, response: settingsViewSchema },
+  /** Folders are changed through a dialog only. */
+  'settings.change': {
+    request: settingsSchema.omit({ version: true, folders: true }).partial(),
+    response: settingsViewSchema,
+  },
+  'settings.chooseFolder': { request: z.object({ folder: folderNameSchema }).strict(), response: settingsViewSchema },
+  /** Back to the app's own folder. */
+  'settings.resetFolder': { request: z.object({ folder: folderNameSchema }).strict(), response: settingsViewSchema },
+  'settings.reset': { request: nothing, response: settingsViewSchema },
+} as const
+
+export const settingsPageEvents = { 'settings.changed': settingsViewSchema } as const
