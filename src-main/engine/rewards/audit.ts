@@ -26,7 +26,7 @@ export function audit(subject: AuditSubject, thresholds: ReactRewardConfig['audi
   if (page === undefined || isBlank(page.body)) failures.push('nothing visible')
   if (page !== undefined && (page.errors.length > 0 || page.warnings.length > 0 || subject.clickErrors.length > 0)) failures.push('console not clean')
   if (page !== undefined && hasJunkAttributes(page.body)) failures.push('junk attributes')
-  if (repeats(code) > thresholds.maximumRepeats || (page !== undefined && repeatsText(page, thresholds.maximumRepeats))) failures.push('repetition')
+  if (mostFrequentLine(code) > thresholds.maximumRepeats || (page !== undefined && repeatsText(page, thresholds.maximumRepeats))) failures.push('repetition')
   if (file !== undefined && (findTricks(file).length > 0 || silencingAssertions(file) > 0)) failures.push('suppressions')
   if (isPadded(code, thresholds)) failures.push('blank padding')
   if (file !== undefined && commentShare(file) > thresholds.maximumCommentShare) failures.push('comment padding')
@@ -45,7 +45,7 @@ function hasJunkAttributes(element: RenderedElement): boolean {
 }
 
 /** How often the most frequent line of code occurs; lines of brackets and short tags do not count. */
-function repeats(code: string): number {
+export function mostFrequentLine(code: string): number {
   return mostFrequent(code.split(/\r\n|\n|\r/).map((line) => line.trim()).filter((line) => line.length >= 12 && /[a-z]{3}/i.test(line)))
 }
 

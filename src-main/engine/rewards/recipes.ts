@@ -10,6 +10,7 @@ export async function createRecipeScorer(config: RewardConfig): Promise<RecipeSc
     case 'maths':
       return (await import('./maths/maths-scorer.ts')).createMathsScorer(config)
     case 'code':
+      return (await import('./code/code-scorer.ts')).createCodeScorer(config)
     case 'custom':
       throw new Error(`the recipe ${config.recipe} has no scorer`)
   }
