@@ -73,17 +73,50 @@ void forGroups(std::size_t groups, std::size_t tokens, const Body& body) {
   for (std::size_t g = 0; g < groups; ++g) body(g);  // waking a thread costs more than this much work
 }
 
-// G_t = r_t + discount G_{t+1} of every rollout into its place in the result; the sum of all, rollout by rollout.
-double writeReturns(const GroupView& group, double discount) {
+// G_t = r_t + discount G_{t+1} from the end of `kTogether` rollouts at once: each step waits for the one before it, so several chains
+// run side by side.
+constexpr std::size_t kTogether = 4;
+
+double scanReturns(const double* const* rewards, double* const* out, const std::size_t* lengths, double discount) {
+  double after[kTogether] = {};
+  double sums[kTogether] = {};
+  const auto step = [&](std::size_t j, std::size_t t) {
+    after[j] = rewards[j][t] + discount * after[j];
+    sums[j] += after[j];
+    out[j][t] = after[j];
+  };
+  const std::size_t common = *std::min_element(lengths, lengths + kTogether);
+  for (std::size_t i = 1; i <= common; ++i) {
+    for (std::size_t j = 0; j < kTogether; ++j) step(j, lengths[j] - i);
+  }
   double sum = 0;
+  for (std::size_t j = 0; j < kTogether; ++j) {
+    for (std::size_t i = common + 1; i <= lengths[j]; ++i) step(j, lengths[j] - i);
+    sum += sums[j];
+  }
+  return sum;
+}
+
+// Returns of every kept rollout into its place in the result; the sum of all, rollout by rollout.
+double writeReturns(const GroupView& group, double discount) {
+  const double* rewards[kTogether] = {};
+  double* out[kTogether] = {};
+  std::size_t lengths[kTogether] = {};
+  double sum = 0;
+  std::size_t waiting = 0;
+  const auto flush = [&] {
+    std::fill(lengths + waiting, lengths + kTogether, std::size_t{0});
+    sum += scanReturns(rewards, out, lengths, discount);
+    waiting = 0;
+  };
   for (std::size_t k = 0; k < group.size; ++k) {
     if (!group.kept[k]) continue;
-    const double* rewards = group.rewards + group.firsts[k];
-    double* out = group.out + group.firsts[k];
-    double after = 0;
-    for (std::size_t t = group.length(k); t-- > 0;) out[t] = after = rewards[t] + discount * after;
-    sum += laneSum(group.length(k), [out](std::size_t t) { return out[t]; });
+    rewards[waiting] = group.rewards + group.firsts[k];
+    out[waiting] = group.out + group.firsts[k];
+    lengths[waiting++] = group.length(k);
+    if (waiting == kTogether) flush();
   }
+  if (waiting > 0) flush();
   return sum;
 }
 

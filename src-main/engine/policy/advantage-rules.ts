@@ -12,37 +12,35 @@ import type { AdvantageSettings } from './advantage-settings.ts'
 
 /** Rewards of one rollout. The last token always ends a step; so do those whose `stepEnds` is not 0, or all where it is left out. */
 export interface RewardedRollout {
-  /** [L], or one score that stands for every token. */
+  /** [L] A score stands at every token of its rollout. */
   readonly rewards: Float64Array
   /** [L] where the rule has steps. Rewards inside a step are not read. */
   readonly stepEnds: Uint8Array | undefined
-  /** Tokens of the rollout. */
-  readonly length: number
 }
 
 export interface RuleResult {
   readonly mu: number
   readonly sigma: number
-  /** Advantage of every token; a single number stands for all tokens of a rollout. */
+  /** [K][L_k] */
   readonly advantages: readonly Float64Array[]
 }
 
 /** What advantages are divided by, given the spread of the group; 0 stands for "no advantage at all". */
 export type DivisorOf = (sigma: number) => number
 
-/** BoT-GRPO; with one score a rollout, GRPO. */
+/** BoT-GRPO; with the same reward at all tokens of a rollout, GRPO. */
 export function standardiseTokens(group: readonly RewardedRollout[], settings: Pick<AdvantageSettings, 'deviation'>, divisorOf: DivisorOf): RuleResult {
   const { mu, variance } = rolloutMoments(group)
   const sigma = Math.sqrt(variance * (settings.deviation === 'sample' ? group.length / (group.length - 1) : 1))
   const divisor = divisorOf(sigma)
-  return { mu, sigma, advantages: group.map(({ rewards }) => rewards.map((reward) => quotient(reward - mu, divisor))) }
+  return { mu, sigma, advantages: group.map(({ rewards }) => centred(rewards, mu, divisor)) }
 }
 
 /** Dr.GRPO; times K/(K-1) it is RLOO, whose baseline is the mean of the other rollouts. */
 export function centreScores(group: readonly RewardedRollout[], settings: Pick<AdvantageSettings, 'rule'>): RuleResult {
   const { mu, variance } = rolloutMoments(group)
-  const scale = settings.rule === 'rloo' ? group.length / (group.length - 1) : 1
-  return { mu, sigma: Math.sqrt(variance), advantages: group.map(({ rewards }) => rewards.map((reward) => scale * (reward - mu))) }
+  const divisor = settings.rule === 'rloo' ? (group.length - 1) / group.length : 1
+  return { mu, sigma: Math.sqrt(variance), advantages: group.map(({ rewards }) => centred(rewards, mu, divisor)) }
 }
 
 /** GRPO in its process form. */
@@ -59,10 +57,10 @@ export function minimumCredit(group: readonly RewardedRollout[], settings: Pick<
   const credits = group.map((rollout) => stepCredits(rollout, settings.temperature))
   const totals = credits.map(sum)
   const allCredit = sum(totals)
-  const allTokens = sum(group.map(({ length }) => length))
+  const allTokens = sum(group.map(({ rewards }) => rewards.length))
   const mu = allCredit / group.length
   const advantages = group.map((rollout, k) => {
-    const baseline = (allCredit - totals[k]!) / (allTokens - rollout.length)
+    const baseline = (allCredit - totals[k]!) / (allTokens - rollout.rewards.length)
     return sumFromEnd(rollout, (end, start) => credits[k]![end]! - baseline * (end - start + 1))
   })
   return { mu, sigma: Math.sqrt(sum(totals.map((total) => (total - mu) ** 2)) / group.length), advantages }
@@ -92,7 +90,7 @@ export function whitenReturns(batch: readonly RewardedRollout[], settings: Pick<
   const mu = sum(returns.map(sum)) / tokens
   const variance = sum(returns.map((own) => squares(own, mu))) / (settings.deviation === 'sample' ? tokens - 1 : tokens)
   const divisor = Math.sqrt(variance + settings.epsilon)
-  return { mu, sigma: Math.sqrt(variance), advantages: returns.map((own) => own.map((value) => quotient(value - mu, divisor))) }
+  return { mu, sigma: Math.sqrt(variance), advantages: returns.map((own) => centred(own, mu, divisor)) }
 }
 
 /** Mean over rollouts of their means, and of their mean squared distances from it. */
@@ -103,9 +101,9 @@ function rolloutMoments(group: readonly RewardedRollout[]): { mu: number; varian
 
 /** For each token the sum of `value` over the steps that end at or after it. */
 function sumFromEnd(rollout: RewardedRollout, value: (end: number, start: number) => number): Float64Array {
-  const sums = new Float64Array(rollout.length)
+  const sums = new Float64Array(rollout.rewards.length)
   let total = 0
-  for (let end = rollout.length - 1; end >= 0; ) {
+  for (let end = rollout.rewards.length - 1; end >= 0; ) {
     let start = end
     while (start > 0 && !endsStep(rollout, start - 1)) start--
     total += value(end, start)
@@ -115,11 +113,17 @@ function sumFromEnd(rollout: RewardedRollout, value: (end: number, start: number
   return sums
 }
 
-function endsStep({ stepEnds, length }: RewardedRollout, token: number): boolean {
-  return stepEnds === undefined || token === length - 1 || stepEnds[token] !== 0
+function endsStep({ stepEnds, rewards }: RewardedRollout, token: number): boolean {
+  return stepEnds === undefined || token === rewards.length - 1 || stepEnds[token] !== 0
 }
 
 const quotient = (value: number, divisor: number): number => (divisor > 0 ? value / divisor : 0)
+
+function centred(values: Float64Array, mu: number, divisor: number): Float64Array {
+  const result = new Float64Array(values.length)
+  for (let t = 0; t < values.length; t++) result[t] = quotient(values[t]! - mu, divisor)
+  return result
+}
 
 function sum(values: ArrayLike<number>): number {
   let total = 0

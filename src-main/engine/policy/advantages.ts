@@ -98,8 +98,7 @@ function readGroups({ rule }: AdvantageSettings, batch: AdvantageBatch, result: 
       const end = token + length
       const rollout = {
         index,
-        length,
-        rewards: readsScores(rule) ? batch.rewards.subarray(index, index + Math.min(length, 1)) : batch.rewards.subarray(token, end),
+        rewards: readsScores(rule) ? new Float64Array(length).fill(batch.rewards[index]!) : batch.rewards.subarray(token, end),
         stepEnds: batch.stepEnds?.subarray(token, end),
         outcome: batch.outcomes[index]!,
         masked: batch.masked[index] !== 0,
@@ -114,7 +113,7 @@ function readGroups({ rule }: AdvantageSettings, batch: AdvantageBatch, result: 
 
 function judgeGroup({ flatGroups, flatTolerance, rule }: AdvantageSettings, rollouts: readonly Rollout[]): Group {
   // Drop: without a token there is no mean, and one NaN would take the whole group with it.
-  const kept = rollouts.filter(({ length, rewards, outcome }) => length > 0 && rewards.every(Number.isFinite) && Number.isFinite(outcome))
+  const kept = rollouts.filter(({ rewards, outcome }) => rewards.length > 0 && allFinite(rewards) && Number.isFinite(outcome))
   // Flatness is a matter of outcomes: in a group of equal failures tiny local penalties would otherwise be blown up to unit size.
   const outcomes = kept.map(({ outcome }) => outcome)
   const flat = kept.length > 0 && Math.max(...outcomes) - Math.min(...outcomes) <= flatTolerance
@@ -165,5 +164,10 @@ function flatDivisor(settings: AdvantageSettings, sigma: number): number {
 
 function writeAdvantages({ masked, advantages }: Rollout, own: Float64Array, clip: number): void {
   if (masked) return
-  for (let t = 0; t < advantages.length; t++) advantages[t] = Math.min(Math.max(own.length === 1 ? own[0]! : own[t]!, -clip), clip)
+  for (let t = 0; t < advantages.length; t++) advantages[t] = Math.min(Math.max(own[t]!, -clip), clip)
+}
+
+function allFinite(values: Float64Array): boolean {
+  for (let t = 0; t < values.length; t++) if (!Number.isFinite(values[t])) return false
+  return true
 }
