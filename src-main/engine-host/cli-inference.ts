@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { UserError } from '../contract/errors.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
+import { checkReward } from '../engine/rewards/check-reward.ts'
 import { createRewardPool } from '../engine/rewards/reward-pool.ts'
 import { createStream } from '../engine/runtime/random.ts'
 import { evaluate } from '../engine/training/evaluation.ts'
@@ -134,6 +135,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
   const heldout = all.filter(({ split }) => split === 'heldout')
   const rows = (heldout.length > 0 ? heldout : all).slice(0, options.prompts ?? all.length)
   const reward = options.reward === undefined && kind === 'run' ? session.config.reward : await readReward(options.reward ?? 'react')
+  await checkReward(reward, rows, options.data)
   const config: RunConfig = {
     ...session.config,
     seed: options.seed,

@@ -1,5 +1,6 @@
 // Options every command shares, and how their values are read.
 import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { chatConfigSchema } from '../contract/chat-config.ts'
@@ -87,9 +88,15 @@ export const rewardPresets = ['react', 'maths', 'code'] as const
 export async function readReward(presetOrFile: string): Promise<RewardConfig> {
   if ((rewardPresets as readonly string[]).includes(presetOrFile)) return rewardConfigSchema.parse({ recipe: presetOrFile })
   if (!existsSync(presetOrFile)) {
-    throw new UserError({ code: 'not-found', what: 'this is neither a reward preset nor a file', place: { file: presetOrFile, field: '--reward' }, expected: `one of the presets (${rewardPresets.join(', ')}), or a JSON file` })
+    throw new UserError({ code: 'not-found', what: 'this is neither a reward preset nor a file', place: { file: presetOrFile, field: '--reward' }, expected: `one of the presets (${rewardPresets.join(', ')}), or a JSON, .js or .ts file` })
   }
+  if (/\.[cm]?[jt]s$/.test(presetOrFile)) return rewardConfigSchema.parse({ recipe: 'custom', file: resolve(presetOrFile) })
   const value = await readJsonFile(presetOrFile, 'Name a JSON file with a reward configuration.')
   const own = typeof value === 'object' && value !== null && 'reward' in value ? value.reward : value
-  return checkFile(rewardConfigSchema, own, presetOrFile, 'Correct the field.')
+  return rewardBeside(checkFile(rewardConfigSchema, own, presetOrFile, 'Correct the field.'), presetOrFile)
+}
+
+/** A reward whose file (of a custom function) is named relative to the configuration that names it. */
+export function rewardBeside(reward: RewardConfig, configuration: string): RewardConfig {
+  return reward.recipe === 'custom' ? { ...reward, file: resolve(dirname(configuration), reward.file) } : reward
 }

@@ -7,6 +7,7 @@ import type { TokenOffsets } from '../contract/rewards.ts'
 import { readDecoderConfig } from '../engine/models/config.ts'
 import { openTokenizer } from '../engine/models/tokenizer.ts'
 import type { Tokenizer } from '../engine/models/tokenizer.ts'
+import { checkReward } from '../engine/rewards/check-reward.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
 import type { ScoreRow } from '../engine/rewards/score.ts'
 import { promptRowSchema, readRows, refuseProblems } from '../engine/training/prompts.ts'
@@ -45,6 +46,7 @@ async function scoreFile(options: ScoreOptions): Promise<CommandResult> {
   const { rows, problems } = await readRows(options.data, scoreRowSchema)
   refuseProblems(options.data, rows.length, problems, 'Correct these rows or remove them.')
   if (rows.length === 0) throw new UserError({ code: 'bad-input', what: 'the file holds no rows', place: { file: options.data } })
+  await checkReward(config, rows.map(({ row, value }) => ({ ...value, id: value.id ?? `row-${row}`, row })), options.data)
   const tokenizer = options.tokenizer === undefined ? undefined : await openTokenizer(options.tokenizer, (await readDecoderConfig(options.tokenizer)).config)
   const items = rows.map(({ row, value: { starts, ends, ...fields } }): ScoreRow => {
     const offsets = givenOffsets(options.data, row, fields.completion, starts, ends) ?? (tokenizer === undefined ? undefined : offsetsBy(tokenizer, fields.completion, options.data, row))

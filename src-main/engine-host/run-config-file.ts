@@ -5,6 +5,7 @@ import { readJsonFile } from '../engine/models/json-file.ts'
 import { resourcePath } from '../engine/runtime/paths.ts'
 import { parseRunConfig } from '../engine/training/run-folder-reading.ts'
 import { withChanges } from './config-settings.ts'
+import { rewardBeside } from './cli-options.ts'
 import type { ConfigChanges } from './config-settings.ts'
 
 /**
@@ -15,7 +16,7 @@ export async function readRunConfigFile(path: string, changes: ConfigChanges = {
   const value = await readJsonFile(path, 'Name a JSON file with the configuration of a run.')
   const config = parseRunConfig(withChanges(withoutOrigin(value), changes), path)
   const folder = dirname(resolve(path))
-  return { ...config, model: resolve(folder, config.model), data: { ...config.data, prompts: resolve(folder, config.data.prompts) } }
+  return { ...config, model: resolve(folder, config.model), data: { ...config.data, prompts: resolve(folder, config.data.prompts) }, reward: rewardBeside(config.reward, path) }
 }
 
 /** The configuration of the built-in demo: a small model, React prompts, minutes on a CPU. */

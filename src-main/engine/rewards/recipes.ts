@@ -12,6 +12,6 @@ export async function createRecipeScorer(config: RewardConfig): Promise<RecipeSc
     case 'code':
       return (await import('./code/code-scorer.ts')).createCodeScorer(config)
     case 'custom':
-      throw new Error(`the recipe ${config.recipe} has no scorer`)
+      return (await import('./custom/custom-scorer.ts')).createCustomScorer(config)
   }
 }

@@ -23,8 +23,8 @@ const lengthsSchema = z.object({
 })
 const originSchema = z.object({
   environment: environmentSchema,
-  /** sha256 (hex) of the base model and of the prompt file. */
-  hashes: z.object({ model: z.string(), data: z.string() }),
+  /** sha256 (hex) of the base model, of the prompt file and, where there is one, of the file with a custom reward. */
+  hashes: z.object({ model: z.string(), data: z.string(), reward: z.string().exactOptional() }),
   /** ISO 8601, UTC. */
   created: z.string(),
   lengths: lengthsSchema.optional(),

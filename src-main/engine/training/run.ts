@@ -40,7 +40,7 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
     session = await openTrainingSession(config)
     for (const message of session.warnings) tell({ type: 'warning', message })
     if (folder === undefined) {
-      const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts) }
+      const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts), ...(config.reward.recipe === 'custom' ? { reward: await hashFile(config.reward.file) } : {}) }
       folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime, session.lengths))
     } else await refuseChangedInputs(folder, config, session.modelHash)
     const run = new Run(config, session, folder, options)
@@ -59,7 +59,8 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
 
 /** Paths in run.json are absolute, so that a run can be resumed from anywhere on this machine. */
 function absolutePaths(config: RunConfig): RunConfig {
-  return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) } }
+  const reward = config.reward.recipe === 'custom' ? { ...config.reward, file: resolve(config.reward.file) } : config.reward
+  return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) }, reward }
 }
 
 /** A run resumed on another model or other prompts would be another run. */
@@ -69,6 +70,7 @@ async function refuseChangedInputs(folder: RunFolder, config: RunConfig, modelHa
     new UserError({ code: 'bad-input', what: `the ${what} has changed since this run began`, place: { file }, expected: `the ${what} with the hash in run.json`, remedy: 'Put the original back, or start a new run.' })
   if (hashes.model !== modelHash) throw changed(config.model, 'base model')
   if (hashes.data !== (await hashFile(config.data.prompts))) throw changed(config.data.prompts, 'prompt file')
+  if (config.reward.recipe === 'custom' && hashes.reward !== (await hashFile(config.reward.file))) throw changed(config.reward.file, 'reward file')
 }
 
 class Run {

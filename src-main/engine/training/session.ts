@@ -9,6 +9,7 @@ import { createPolicyWeights, type PolicyWeights } from '../models/policy-weight
 import { createPromptEncoder } from '../models/prompt-encoder.ts'
 import { rotaryRegime, withRotaryRegime } from '../models/rotary.ts'
 import type { Tokenizer } from '../models/tokenizer.ts'
+import { checkReward } from '../rewards/check-reward.ts'
 import { createRewardPool } from '../rewards/reward-pool.ts'
 import { createSampler, type Sampler } from '../rollout/sampler.ts'
 import { setKernelThreads } from '../runtime/kernels.ts'
@@ -116,6 +117,7 @@ async function openModel(config: RunConfig, device: Device, folder: ModelFolder,
 /** Opens everything a training run needs. Every prompt is checked before the first token is sampled. */
 export async function openTrainingSession(config: RunConfig): Promise<TrainingSession> {
   const rows = await readPromptFile(config.data.prompts)
+  await checkReward(config.reward, rows, config.data.prompts)
   const { train, heldout } = splitPrompts(rows, { seed: config.seed, heldoutShare: config.data.heldoutShare, file: config.data.prompts })
   if (config.evaluation.every > 0 && heldout.length === 0) {
     throw new UserError({ code: 'bad-input', what: 'no prompt is held out, so there is nothing to evaluate on', place: { file: config.data.prompts, field: 'data.heldoutShare' }, remedy: 'Raise data.heldoutShare, mark rows with "split": "heldout", or set evaluation.every to 0.' })
