@@ -158,7 +158,8 @@ export function longestSequence(prompts: readonly (readonly number[])[], maxNewT
   return prompts.reduce((most, ids) => Math.max(most, ids.length), 0) + maxNewTokens
 }
 
-function describeIssue(row: number, error: z.ZodError): RowProblem {
+/** The first issue of a row that does not fit its schema, in words. */
+export function describeIssue(row: number, error: z.ZodError): RowProblem {
   const issue = error.issues[0]
   const field = issue === undefined || issue.path.length === 0 ? undefined : issue.path.map(String).join('.')
   const missing = issue?.code === 'invalid_type' && issue.input === undefined && field !== undefined
