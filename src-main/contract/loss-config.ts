@@ -25,6 +25,7 @@ export const lossConfigSchema = z.strictObject({
   carmEpsilon: field(z.number().positive().nullable().default(null), 'ratio', 'CARM', 'A rollout is left out once its mean absolute log-ratio to the law it was drawn from exceeds log(1 + this); empty keeps all.'),
   klCoefficient: field(z.number().nonnegative().default(0), '', 'Satchel', 'Weight of the distance to the reference model; 0 leaves it out.'),
   klEstimator: field(z.enum(['k1', 'k2', 'k3']).default('k3'), '', 'GRPO', 'Which estimate of the KL divergence is taken.'),
+  klUnbiased: field(z.boolean().default(false), '', 'GRPO; TRL has it on', 'Weigh the KL term in the loss by the probability ratio of new to old policy: its gradient is then that of the reverse KL divergence, with k3 in particular (DeepSeek-V3.2).'),
   klPlace: field(z.enum(['loss', 'reward']).default('loss'), '', 'GRPO; RLOO takes reward', 'Whether the KL divergence is added to the loss or taken off the reward before advantages are formed.'),
 })
 export type LossConfig = z.infer<typeof lossConfigSchema>

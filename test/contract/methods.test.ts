@@ -51,6 +51,7 @@ describe('a combination that makes no sense', () => {
     ['a dual clip on CISPO', { estimator: { name: 'cispo' }, loss: { dualClip: 3 } }, /^loss\.dualClip: .*loss\.surrogate "token".*"cispo"/],
     ['a band by length on token ratios', { loss: { clipReferenceLength: 100 } }, /^loss\.clipReferenceLength: .*loss\.surrogate "token"/],
     ['divergence in a token reward', { loss: { klCoefficient: 0.1, klPlace: 'reward' } }, /^loss\.klPlace: .*estimator\.name "bot-grpo"/],
+    ['an unbiased term that is not in the loss', { estimator: { name: 'grpo' }, loss: { klUnbiased: true, klPlace: 'reward' } }, /^loss\.klUnbiased: .*loss\.klPlace/],
     ['a band upside down', { loss: { correctionLow: 6 } }, /^loss\.correctionLow: .*loss\.correctionHigh 5/],
     ['sequence ratios through dropout', { estimator: { name: 'gspo' }, adapter: { kind: 'lora', dropout: 0.1 } }, /^adapter\.dropout: .*loss\.surrogate "sequence"/],
     ['CARM through dropout', { loss: { carmEpsilon: 0.1 }, adapter: { kind: 'lora', dropout: 0.1 } }, /^adapter\.dropout: .*loss\.carmEpsilon/],

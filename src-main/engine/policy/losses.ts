@@ -96,6 +96,12 @@ export function klEstimate(estimator: LossConfig['klEstimator'], logProbability:
   }
 }
 
+/** rho k: under the policy that was sampled from, its expectation is that of k under the present one, and so is its gradient. */
+function weighedByRatio({ value, derivative }: { value: number; derivative: number }, logRatio: number): { value: number; derivative: number } {
+  const ratio = Math.exp(logRatio)
+  return { value: ratio * value, derivative: ratio * (value + derivative) }
+}
+
 /** The surrogate of every token of one rollout. */
 function rolloutSurrogates(config: LossConfig, present: ArrayLike<number>, old: ArrayLike<number>, advantages: ArrayLike<number>): Surrogate[] {
   const logRatios = Float64Array.from(present, (value, t) => value - old[t]!)
@@ -140,9 +146,10 @@ export function policyLoss(config: LossConfig, batch: PolicyLossBatch): PolicyLo
       let value = correction * surrogate.value
       let derivative = correction * surrogate.derivative
       if (referenceLogProbabilities !== undefined) {
-        const kl = klEstimate(config.klEstimator, logProbability, referenceLogProbabilities[t]!)
-        sums.referenceKl += kl.value
+        const estimate = klEstimate(config.klEstimator, logProbability, referenceLogProbabilities[t]!)
+        sums.referenceKl += estimate.value
         if (config.klCoefficient !== 0 && config.klPlace === 'loss') {
+          const kl = config.klUnbiased ? weighedByRatio(estimate, logProbability - old) : estimate
           value += config.klCoefficient * kl.value
           derivative += config.klCoefficient * kl.derivative
         }

@@ -34,8 +34,18 @@ export type LossKind =
 /** Names of the per-token inputs a loss declares. `weight` holds the aggregation (and is 0 for tokens that do not count). */
 export function lossInputNames(kind: LossKind): readonly string[] {
   if (kind.kind === 'supervised') return ['weight']
-  const ratio = usesSequence(kind.loss.surrogate) ? ['pivot', 'slope', 'clipFloor', 'clipCeiling'] : ['oldLogprob']
-  return ['weight', 'advantage', ...ratio, ...(hasKlTerm(kind.loss) ? ['referenceLogprob'] : [])]
+  const sequence = usesSequence(kind.loss.surrogate)
+  return [
+    'weight',
+    'advantage',
+    ...(sequence ? ['pivot', 'slope', 'clipFloor', 'clipCeiling'] : []),
+    ...(!sequence || weighsKl(kind.loss) ? ['oldLogprob'] : []),
+    ...(hasKlTerm(kind.loss) ? ['referenceLogprob'] : []),
+  ]
+}
+
+function weighsKl(loss: LossConfig): boolean {
+  return hasKlTerm(loss) && loss.klUnbiased
 }
 
 function hasKlTerm({ klCoefficient, klPlace }: LossConfig): boolean {
@@ -48,16 +58,22 @@ function hasKlTerm({ klCoefficient, klPlace }: LossConfig): boolean {
  */
 export function tokenLoss(graph: Graph, logprob: Value, kind: LossKind): Value {
   return graph.within('loss', () => {
-    const input = (name: string): Value => graph.input(name, 'float32', logprob.shape)
+    const declared = new Map<string, Value>()
+    const input = (name: string): Value => {
+      const value = declared.get(name) ?? graph.input(name, 'float32', logprob.shape)
+      declared.set(name, value)
+      return value
+    }
     const weight = input('weight')
     switch (kind.kind) {
       case 'supervised':
         return op.neg(op.sumAll(op.mul(weight, logprob)))
       case 'policy': {
-        const { klCoefficient, klEstimator } = kind.loss
         const surrogate = surrogateTerm(kind.loss, logprob, input)
-        const loss = hasKlTerm(kind.loss) ? op.add(surrogate, op.mul(klTerm(logprob, input('referenceLogprob'), klEstimator), klCoefficient)) : surrogate
-        return op.sumAll(op.mul(weight, loss))
+        if (!hasKlTerm(kind.loss)) return op.sumAll(op.mul(weight, surrogate))
+        const estimate = klTerm(logprob, input('referenceLogprob'), kind.loss.klEstimator)
+        const kl = weighsKl(kind.loss) ? op.mul(op.exp(op.sub(logprob, input('oldLogprob'))), estimate) : estimate
+        return op.sumAll(op.mul(weight, op.add(surrogate, op.mul(kl, kind.loss.klCoefficient))))
       }
     }
   })

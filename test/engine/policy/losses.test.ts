@@ -72,7 +72,7 @@ describe('policyLoss', () => {
   it('has the derivative of its finite difference, with clip, KL and corrections', () => {
     const number = fc.integer({ min: -300, max: 0 }).map((n) => n / 100)
     const five = fc.array(number, { minLength: 5, maxLength: 5 })
-    const settings = fc.record({ klCoefficient: fc.constantFrom(0, 0.1), klEstimator: fc.constantFrom('k1' as const, 'k2' as const, 'k3' as const), clipHigh: fc.constantFrom(0.2, 0.28) })
+    const settings = fc.record({ klCoefficient: fc.constantFrom(0, 0.1), klEstimator: fc.constantFrom('k1' as const, 'k2' as const, 'k3' as const), klUnbiased: fc.boolean(), clipHigh: fc.constantFrom(0.2, 0.28) })
     fc.assert(
       fc.property(five, five, five, five, settings, (now, old, reference, advantages, change) => {
         const own = config({ ...change, aggregation: 'all-tokens' })

@@ -18,6 +18,8 @@ describe('policy loss', () => {
     ['k1', { klCoefficient: 0.1, klEstimator: 'k1' as const }],
     ['k2', { klCoefficient: 0.1, klEstimator: 'k2' as const }],
     ['k3', { klCoefficient: 0.1, klEstimator: 'k3' as const }],
+    ['k3, unbiased', { klCoefficient: 0.1, klUnbiased: true }],
+    ['k1, unbiased, GSPO', { surrogate: 'sequence' as const, clipLow: 0.05, clipHigh: 0.08, klCoefficient: 0.1, klEstimator: 'k1' as const, klUnbiased: true }],
     ['KL in the reward', { klCoefficient: 0.1, klPlace: 'reward' as const }],
     ['dual clip', { dualClip: 1.5 }],
     ['GSPO', { surrogate: 'sequence' as const, clipLow: 0.05, clipHigh: 0.08, klCoefficient: 0.1 }],
