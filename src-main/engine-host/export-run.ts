@@ -3,12 +3,14 @@ import { existsSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { UserError } from '../contract/errors.ts'
-import type { RunConfig } from '../contract/run-config.ts'
+import type { RunConfig, WeightsConfig } from '../contract/run-config.ts'
 import { asStorageError } from '../engine/models/atomic-file.ts'
 import { exportPolicy } from '../engine/models/export.ts'
 import type { ExportReport, ExportRequest } from '../engine/models/export.ts'
 import type { FixedTexts } from '../engine/models/export-comparison.ts'
 import { EXPORT_FOLDER } from '../engine/models/export-target.ts'
+import { isLarge } from '../engine/models/export-writers.ts'
+import { openModelFolder } from '../engine/models/model-folder.ts'
 import { longestSequence, readPromptFile } from '../engine/training/prompts.ts'
 import { readRollouts, readRunDescription } from '../engine/training/run-folder-reading.ts'
 import type { RunDescription } from '../engine/training/run-folder-reading.ts'
@@ -32,7 +34,9 @@ const comparedTokens = 16
  */
 export async function exportRun(directory: string, options: ExportOptions): Promise<ExportReport> {
   const description = await readRunDescription(directory)
-  const { session, step } = await openModel(directory, { device: 'cpu', ...(options.base === undefined ? {} : { base: options.base }) })
+  const { config } = description
+  const weights = await leanWeights(config, options.base ?? config.model)
+  const { session, step } = await openModel(directory, { device: 'cpu', weights, ...(options.base === undefined ? {} : { base: options.base }) })
   try {
     refuseOtherBase(session, description)
     const { format, folder = join(directory, EXPORT_FOLDER, format) } = options
@@ -42,7 +46,7 @@ export async function exportRun(directory: string, options: ExportOptions): Prom
       name: description.config.name,
       base: session.config.model,
       run: directory,
-      texts: await fixedTexts(directory, description.config, session),
+      texts: await fixedTexts(directory, description, session),
       origin: { run: resolve(directory), step: step ?? 0, baseHash: session.modelHash },
     }
     const report = await exportPolicy(source, { ...options, folder })
@@ -50,6 +54,21 @@ export async function exportRun(directory: string, options: ExportOptions): Prom
     return report
   } finally {
     await session.close()
+  }
+}
+
+/**
+ * A large base that was trained over in float32 is read a layer at a time: it gives the same numbers, and leaves memory for the check of
+ * what was written. A base in blocks has numbers of its own.
+ */
+async function leanWeights({ adapter, weights }: RunConfig, base: string): Promise<WeightsConfig> {
+  const exact = weights.precision === 'fp32' || weights.precision === 'stored'
+  if (adapter.kind === 'full' || !exact || !existsSync(base)) return weights
+  const folder = await openModelFolder(base)
+  try {
+    return isLarge(folder.config) ? { precision: 'stored', streamLayers: true } : weights
+  } finally {
+    await folder.close()
   }
 }
 
@@ -66,11 +85,15 @@ function refuseOtherBase({ config, modelHash }: ModelSession, { hashes }: RunDes
 }
 
 /** The first prompts with their references; where the prompt file has gone, the newest rollouts. */
-async function fixedTexts(directory: string, config: RunConfig, { encodePrompt, tokenizer, contextTokens }: ModelSession): Promise<FixedTexts> {
+async function fixedTexts(directory: string, { config, lengths }: RunDescription, { encodePrompt, tokenizer, contextTokens }: ModelSession): Promise<FixedTexts> {
   const rows = existsSync(config.data.prompts)
     ? (await readPromptFile(config.data.prompts)).map((row) => ({ prompt: encodePrompt(row), answer: tokenizer.encode(row.reference ?? '') }))
     : (await readRollouts(directory)).values.map(({ prompt, promptId, ids }) => ({ prompt: encodePrompt({ id: promptId, prompt }), answer: ids }))
-  if (rows.length === 0) {
+  const longest = lengths?.longest ?? Math.min(contextTokens, longestSequence(rows.map(({ prompt }) => prompt), config.rollout.maxNewTokens))
+  const newTokens = Math.min(comparedTokens, config.rollout.maxNewTokens)
+  // The prompt file may have changed since.
+  const compared = rows.filter(({ prompt }) => prompt.length + newTokens <= longest).slice(0, comparedPrompts)
+  if (compared.length === 0) {
     throw new UserError({
       code: 'not-found',
       what: 'neither its prompt file nor rollouts of this run are there, so nothing can show that the files are its policy',
@@ -78,9 +101,6 @@ async function fixedTexts(directory: string, config: RunConfig, { encodePrompt, 
       remedy: 'Put the prompt file back.',
     })
   }
-  const longest = Math.min(contextTokens, longestSequence(rows.map(({ prompt }) => prompt), config.rollout.maxNewTokens))
-  const compared = rows.slice(0, comparedPrompts)
-  const newTokens = Math.min(comparedTokens, config.rollout.maxNewTokens)
   return { sequences: compared.map(({ prompt, answer }) => [...prompt, ...answer].slice(0, longest)), prompts: compared.map(({ prompt }) => prompt), newTokens, longest }
 }
 

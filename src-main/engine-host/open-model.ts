@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { ChatConfig } from '../contract/chat-config.ts'
 import { UserError } from '../contract/errors.ts'
 import { loraTargets, runConfigSchema } from '../contract/run-config.ts'
-import type { LoraTarget, RunConfig } from '../contract/run-config.ts'
+import type { LoraTarget, RunConfig, WeightsConfig } from '../contract/run-config.ts'
 import { adapterScale, readAdapter } from '../engine/models/adapter.ts'
 import { readJsonFile } from '../engine/models/json-file.ts'
 import { openModelFolder } from '../engine/models/model-folder.ts'
@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly threads?: number
   /** Base model of an adapter or run, where it is not at the place they name. */
   readonly base?: string
+  /** How a run's frozen weights lie in memory, where that shall differ from how it was trained. */
+  readonly weights?: WeightsConfig
   /** How prompts are put to it; what is left out is as the run has it, otherwise the default. */
   readonly chat?: Partial<ChatConfig>
 }
@@ -52,7 +54,7 @@ async function openRun(directory: string, options: OpenOptions): Promise<OpenedM
   const { config, lengths } = await readRunDescription(directory)
   const found = await newestCheckpoint(directory)
   if (found === undefined) throw new UserError({ code: 'not-found', what: 'this run has no checkpoint yet', place: { file: directory }, remedy: 'Wait for its first checkpoint, or name the base model instead.' })
-  const session = await openModelSession({ ...config, model: options.base ?? baseOf(config.model), device: options.device, threads: options.threads ?? config.threads, chat: { ...config.chat, ...options.chat } }, lengths?.rotaryRegime)
+  const session = await openModelSession({ ...config, model: options.base ?? baseOf(config.model), device: options.device, threads: options.threads ?? config.threads, weights: options.weights ?? config.weights, chat: { ...config.chat, ...options.chat } }, lengths?.rotaryRegime)
   return closingOnFailure(session, async () => {
     restoreParameters(session.policy, await readCheckpoint(found.path))
     await session.policy.refresh()

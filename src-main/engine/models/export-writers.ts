@@ -1,6 +1,7 @@
 // The formats of an export: what each writes into a folder, and how a stranger would open it again.
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import type { AdapterConfig } from '../../contract/run-config.ts'
 import { adapterOf } from '../training/checkpoint.ts'
 import { adapterScale, mergeAdapter, readAdapter, writeAdapter } from './adapter.ts'
 import { writeFileAtomically, writeFully } from './atomic-file.ts'
@@ -10,6 +11,7 @@ import { askPolicy } from './export-comparison.ts'
 import type { Answers } from './export-comparison.ts'
 import { copySideFiles, writeMergedModel } from './export-merged.ts'
 import type { ExportFormat, ExportSource, ExportType } from './export.ts'
+import { openFrozenLayers } from './frozen-layers.ts'
 import { exportGguf } from './gguf/export-gguf.ts'
 import type { GgufType } from './gguf/export-gguf.ts'
 import { isGgufPath } from './gguf/model.ts'
@@ -21,6 +23,7 @@ import { MODEL_FILE, writeOnnxFolder } from './onnx-export/onnx-folder.ts'
 import { createPolicyWeights, HEAD } from './policy-weights.ts'
 import type { PolicyWeights } from './policy-weights.ts'
 import { rotaryRegime, withRotaryRegime } from './rotary.ts'
+import { parameterCount } from './weights.ts'
 
 /** What a writer has to work with. */
 export interface WriterInput {
@@ -28,6 +31,8 @@ export interface WriterInput {
   readonly base: ModelFolder
   /** The type asked for; one of `exportTypes`. */
   readonly storedType: ExportType | undefined
+  /** Beside the run's weights there may be no room for those of the written files. */
+  readonly lean: boolean
   readonly onTensor: (done: number, total: number) => void
   readonly onChecked: (done: number, total: number) => void
 }
@@ -49,16 +54,19 @@ export const exportTypes = {
 
 const ggufTypes: Readonly<Record<(typeof exportTypes.gguf)[number], GgufType>> = { float32: 'f32', float16: 'f16', bfloat16: 'bf16', q8_0: 'q8_0' }
 
+const LARGE = 300e6
+
 /** Fills an empty or absent folder with an export. */
 export const writers: Readonly<Record<ExportFormat, (folder: string, input: WriterInput) => Promise<Written>>> = { adapter: writePeft, merged: writeMerged, gguf: writeGguf, onnx: writeOnnx }
 
-async function writePeft(folder: string, { source, base, onChecked }: WriterInput): Promise<Written> {
+async function writePeft(folder: string, input: WriterInput): Promise<Written> {
+  const { source, base, onChecked } = input
   const { policy, device } = source
   const baseHash = await base.hash()
   await writeAdapter(folder, adapterOf(policy, resolve(source.base)), base.config, { baseHash })
   const ask = async (): Promise<Answers> => {
     const adapter = await readAdapter(folder, base.config, baseHash)
-    const copy = await createPolicyWeights(device, sameRegime(base.config, source), (name) => base.readTensor(name), policy.adapter, 0)
+    const copy = await weightsOf(base, input, policy.adapter)
     for (const { name, data } of copy.trainable) {
       const layer = adapter.layers.get(name.replace(/\.lora_[AB]\.weight$/, ''))
       if (layer !== undefined) data.set(name.endsWith('.lora_A.weight') ? layer.a : layer.b)
@@ -104,7 +112,7 @@ async function writeOnnx(folder: string, input: WriterInput): Promise<Written> {
   } else await copySideFiles(base.folder, folder)
   const { config, readTensor } = mergedTensors(input)
   await writeOnnxFolder(folder, { config: sameRegime(config, source), rawConfig: base.rawConfig, readTensor, type, longest: source.texts.longest })
-  return { storedType: type, notes: [], ask: () => askOnnxModel(source.device, join(folder, MODEL_FILE), source.texts, input.onChecked) }
+  return { storedType: type, notes: [], ask: () => askOnnxModel(source.device, join(folder, MODEL_FILE), source.texts, { lean: input.lean, onProgress: input.onChecked }) }
 }
 
 /** float16 holds bfloat16's numbers as they are, but for some that hardly occur, and keeps three more bits of what training changed. */
@@ -113,14 +121,26 @@ function halfOrWhole({ config }: ModelFolder): 'float32' | 'float16' {
 }
 
 /** Opens a folder or GGUF file as any model is opened. */
-async function askFolder(path: string, { source, onChecked }: WriterInput): Promise<Answers> {
+async function askFolder(path: string, input: WriterInput): Promise<Answers> {
+  const { source, onChecked } = input
   const written = await openModelFolder(path)
   try {
-    const policy = await createPolicyWeights(source.device, sameRegime(written.config, source), (name) => written.readTensor(name), { kind: 'full' }, 0)
-    return await askPolicy(source.device, policy, source.texts, onChecked)
+    return await askPolicy(source.device, await weightsOf(written, input, { kind: 'lora', rank: 1, alpha: 1, dropout: 0, targets: [] }), source.texts, onChecked)
   } finally {
     await written.close()
   }
+}
+
+/** A model's weights in the run's rotary regime. */
+async function weightsOf(model: ModelFolder, { source, lean }: WriterInput, adapter: AdapterConfig): Promise<PolicyWeights> {
+  const config = sameRegime(model.config, source)
+  const layers = lean ? await openFrozenLayers(config, model, { precision: 'stored', streamLayers: true }) : undefined
+  return createPolicyWeights(source.device, config, (name) => model.readTensor(name), adapter, 0, layers)
+}
+
+/** Whether a model is too large to be held twice without a thought. */
+export function isLarge(config: DecoderConfig): boolean {
+  return parameterCount(config) > LARGE
 }
 
 /** The written model in the run's rotary regime: whether the weights are the same is what is asked, not how others choose the factors. */

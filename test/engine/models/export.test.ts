@@ -126,6 +126,14 @@ describe('an exported GGUF file', () => {
   })
 })
 
+it.each(['adapter', 'merged', 'gguf', 'onnx'] as const)('a large model is checked a layer at a time, with the same result (%s)', async (format) => {
+  const { source, folder } = await moved(everywhere)
+  const whole = await exportPolicy(source, { format, folder, lean: false })
+  const lean = await exportPolicy(source, { format, folder: `${folder}-lean`, lean: true })
+  expect(lean.comparison.meanDifference).toBeLessThan(1e-5)
+  expect(lean.comparison.greedy).toEqual(whole.comparison.greedy)
+})
+
 it('a type that a format does not have is refused before anything is done', async () => {
   const { source, folder } = await moved(lora)
   await expect(exportPolicy(source, { format: 'merged', folder, storedType: 'q8_0' })).rejects.toThrow('--type: the format merged cannot store q8_0. Expected one of float32, float16, bfloat16.')

@@ -13,12 +13,18 @@ interface Reading {
   readonly caches: Readonly<Record<string, Tensor>>
 }
 
+export interface AskOptions {
+  /** Keep no second copy of the weights: slower, for models that fill the memory. */
+  readonly lean?: boolean
+  readonly onProgress?: (done: number, total: number) => void
+}
+
 /**
  * Log-probabilities and greedy continuations of an ONNX file, one text at a time.
  * @throws UserError `bad-input` when the file cannot be loaded or is no decoder with a cache
  */
-export async function askOnnxModel(device: Device, path: string, texts: FixedTexts, onProgress?: (done: number, total: number) => void): Promise<Answers> {
-  const model = await openModelFile(path, device.threads)
+export async function askOnnxModel(device: Device, path: string, texts: FixedTexts, { lean = false, onProgress }: AskOptions = {}): Promise<Answers> {
+  const model = await openModelFile(path, device.threads, lean)
   try {
     checkNames(model, path)
     const reader = createReader(device, model)
