@@ -1,0 +1,142 @@
+// What the replication runs: one backbone, identical rewards, data, seeds, sampling and budget; only credit assignment differs.
+//
+//   sweep      the learning rate of every method, on seeds of their own
+//   compare    every method at its learning rate, on the seeds of the result
+//   regimes    BoT-GRPO and GRPO from bases that are rarely right, sometimes right, and that know no better
+//   ablations  what each part of BoT-GRPO is worth
+import type { RunConfigInput } from '../../contract/run-config.ts'
+import { presetFragment, type ConfigFragment } from '../../contract/methods.ts'
+import type { BaseName } from './bases.ts'
+
+export const methods = {
+  'bot-grpo-paper': { label: 'BoT-GRPO, as published', fragment: presetFragment('paper', 'bot-grpo') },
+  'bot-grpo-safe': { label: 'BoT-GRPO, safe defaults', fragment: presetFragment('safe', 'bot-grpo') },
+  grpo: { label: 'GRPO', fragment: presetFragment('paper', 'grpo') },
+  dapo: { label: 'DAPO', fragment: presetFragment('paper', 'dapo') },
+  gspo: { label: 'GSPO', fragment: presetFragment('paper', 'gspo') },
+  pure: { label: 'PURE', fragment: presetFragment('paper', 'pure') },
+} as const satisfies Readonly<Record<string, { readonly label: string; readonly fragment: ConfigFragment }>>
+export type MethodName = keyof typeof methods
+export const methodNames = Object.keys(methods) as readonly MethodName[]
+
+export type Stage = 'sweep' | 'compare' | 'regimes' | 'ablations'
+export type Task = 'react' | 'maths'
+
+/** One training run. `id` is the name of its folder and says what it is. */
+export interface Experiment {
+  readonly id: string
+  readonly stage: Stage
+  readonly task: Task
+  readonly base: BaseName
+  readonly method: MethodName
+  readonly variant: string
+  readonly seed: number
+  readonly learningRate: number
+  readonly config: RunConfigInput
+}
+
+/** How much of everything: the whole comparison, or a smoke run that only shows that it works. */
+export interface Scale {
+  readonly steps: number
+  readonly sweepSteps: number
+  readonly evaluateEvery: number
+  readonly evaluatePrompts: number
+  readonly seeds: readonly number[]
+  readonly sweepSeeds: readonly number[]
+  readonly learningRates: readonly number[]
+  readonly promptsPerStep: number
+  readonly tasks: readonly Task[]
+  readonly regimes: boolean
+  readonly ablations: boolean
+}
+
+export const scales: Readonly<Record<'full' | 'smoke', Scale>> = {
+  full: { steps: 40, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], sweepSeeds: [101, 102], learningRates: [5e-4, 1e-3, 2e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
+  smoke: { steps: 2, sweepSteps: 1, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], sweepSeeds: [101], learningRates: [1e-3], promptsPerStep: 2, tasks: ['react'], regimes: false, ablations: false },
+}
+
+/** Where a base and its prompts lie. */
+export interface BaseFiles {
+  readonly model: string
+  readonly prompts: string
+}
+
+/** The base a task is compared on: rarely right, which is where credit matters most. */
+export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare', maths: 'maths' }
+
+/** What one run does otherwise than its method: fields of the React reward and of BoT-GRPO's estimator. */
+interface Change {
+  readonly reward?: Readonly<Record<string, number>>
+  readonly estimator?: Readonly<Record<string, string>>
+}
+
+interface Wanted {
+  readonly stage: Stage
+  readonly task: Task
+  readonly base: BaseName
+  readonly method: MethodName
+  readonly seed: number
+  readonly learningRate: number
+  readonly variant?: string
+  readonly change?: Change
+}
+
+function rewardOf(task: Task, change: Change['reward']): RunConfigInput['reward'] {
+  const own = task === 'react' ? { recipe: 'react', requirementWeight: 2 } : { recipe: 'maths' }
+  return { ...own, ...change } as RunConfigInput['reward']
+}
+
+/** The configuration of a run. KL to the base, clip, sampling and budget are the same for all; several mini-batches, so that ratios matter. */
+function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wanted: Wanted): Experiment {
+  const { stage, task, base, method, seed, learningRate, variant = '', change = {} } = wanted
+  const place = files.get(base)
+  if (place === undefined) throw new Error(`the base ${base} was not made`)
+  const { estimator, loss, rollout } = methods[method].fragment
+  const id = [stage, base, method, ...(variant === '' ? [] : [variant]), ...(stage === 'sweep' ? [`lr-${learningRate}`] : []), `seed-${seed}`].join('.')
+  const steps = stage === 'sweep' ? scale.sweepSteps : scale.steps
+  return {
+    id, stage, task, base, method, variant, seed, learningRate,
+    config: {
+      name: id.replace(/[^A-Za-z0-9._-]/g, '-'),
+      model: place.model,
+      data: { prompts: place.prompts },
+      seed,
+      device: 'cpu',
+      adapter: { kind: 'lora', rank: 16, alpha: 32, targets: ['all-linear', 'lm_head'] },
+      rollout: { ...rollout, promptsPerStep: scale.promptsPerStep, groupSize: 8, maxNewTokens: 112 },
+      reward: rewardOf(task, change.reward),
+      estimator: { ...estimator, ...change.estimator },
+      loss: { ...loss, klCoefficient: 0.05, klEstimator: 'k3', klPlace: 'loss' },
+      optimizer: { learningRate, schedule: 'constant' },
+      training: { steps, miniBatches: 4, checkpointEvery: Math.max(1, Math.ceil(steps / 4)), keepCheckpoints: 1 },
+      evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, samples: 4, k: [1, 2, 4] },
+    },
+  }
+}
+
+/** The runs that choose a learning rate for every method. */
+export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>): Experiment[] {
+  return scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.learningRates.flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate })))))
+}
+
+/** What is taken away from or done to BoT-GRPO, on React. */
+const ablations: Readonly<Record<string, Change>> = {
+  'w_s 0.05': { reward: { localWeight: 0.05 } },
+  'w_s 0.16': { reward: { localWeight: 0.16 } },
+  'w_s 1.6': { reward: { localWeight: 1.6 } },
+  'window 0': { reward: { windowLines: 0 } },
+  'window 1': { reward: { windowLines: 1 } },
+  'window 5': { reward: { windowLines: 5 } },
+  'flat groups kept': { estimator: { flatGroups: 'keep' } },
+  'flat groups skipped': { estimator: { flatGroups: 'skip' } },
+  'compiler and lint only': { reward: { requirementWeight: 0 } },
+}
+
+/** Everything else, at the learning rates the sweep chose. */
+export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, chosen: (task: Task, method: MethodName) => number): Experiment[] {
+  const make = (wanted: Omit<Wanted, 'learningRate'>): Experiment => experiment(scale, files, { ...wanted, learningRate: chosen(wanted.task, wanted.method) })
+  const compare = scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.seeds.map((seed) => make({ stage: 'compare', task, base: mainBase[task], method, seed }))))
+  const regimes = (scale.regimes ? (['react-mixed', 'react-weak'] as const) : []).flatMap((base) => (['bot-grpo-safe', 'bot-grpo-paper', 'grpo'] as const).flatMap((method) => scale.seeds.map((seed) => make({ stage: 'regimes', task: 'react', base, method, seed }))))
+  const ablated = Object.entries(scale.ablations ? ablations : {}).flatMap(([name, change]) => scale.seeds.slice(0, 3).map((seed) => make({ stage: 'ablations', task: 'react', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: name.replaceAll(' ', '-'), change })))
+  return [...compare, ...regimes, ...ablated]
+}

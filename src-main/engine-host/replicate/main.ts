@@ -1,0 +1,144 @@
+// `npm run replicate [-- --out DIR] [--smoke] [--hours N]`: the comparison of estimators, run after run. It may be stopped at any moment and
+// started again: finished runs are kept, a run in progress resumes. After every run results.json and report.html are written anew.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
+import { runtimeVersions } from '../../engine/runtime/ort.ts'
+import { builtPath } from '../../engine/runtime/paths.ts'
+import { readEvaluations, readMetrics, readStatus } from '../../engine/training/run-folder-reading.ts'
+import { baseNames, makeBase, type BaseName } from './bases.ts'
+import { mainBase, methodNames, planRest, planSweep, scales, type BaseFiles, type Experiment, type MethodName, type Task } from './experiments.ts'
+import { replicationPage, type ReplicationResults } from './page.ts'
+import { chooseLearningRate, summariseRun, type RunResult } from './summary.ts'
+
+interface Options {
+  readonly out: string
+  readonly scale: 'full' | 'smoke'
+  /** Begin no further run after so many hours. */
+  readonly hours: number
+}
+
+function readOptions(words: readonly string[]): Options {
+  const after = (name: string): string | undefined => (words.includes(name) ? words[words.indexOf(name) + 1] : undefined)
+  const scale = words.includes('--smoke') ? 'smoke' : 'full'
+  return { out: resolve(after('--out') ?? (scale === 'smoke' ? 'replication-smoke' : 'replication')), scale, hours: Number(after('--hours') ?? Infinity) }
+}
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+
+/** Runs the command line on one experiment; the exit code tells what became of it. */
+function satchel(...words: string[]): Promise<number> {
+  return new Promise((settle, reject) => {
+    const child = spawn(process.execPath, [builtPath('cli.js'), ...words], { stdio: ['ignore', 'ignore', 'inherit'] })
+    child.on('error', reject)
+    child.on('exit', (code) => settle(code ?? 5))
+  })
+}
+
+class Replication {
+  private readonly options: Options
+  private readonly results = new Map<string, RunResult>()
+  private readonly deadline: number
+  private chosen: ReplicationResults['chosen'] = []
+  private ran = { runs: 0, seconds: 0 }
+
+  constructor(options: Options) {
+    this.options = options
+    this.deadline = Date.now() + options.hours * 3_600_000
+  }
+
+  private get scale() {
+    return scales[this.options.scale]
+  }
+
+  /** False when time ran out before all was done. */
+  async run(): Promise<boolean> {
+    await mkdir(join(this.options.out, 'runs'), { recursive: true })
+    const bases = await this.makeBases()
+    const sweep = planSweep(this.scale, bases)
+    const finished = await this.runAll(sweep, sweep.length * 2)
+    this.chosen = this.scale.tasks.flatMap((task) => methodNames.flatMap((method) => {
+      const learningRate = chooseLearningRate([...this.results.values()], task, method)
+      return learningRate === undefined ? [] : [{ task, method, learningRate }]
+    }))
+    if (!finished) return false
+    const rest = planRest(this.scale, bases, (task, method) => this.chosenRate(task, method))
+    return this.runAll(rest, rest.length)
+  }
+
+  private chosenRate(task: Task, method: MethodName): number {
+    const found = this.chosen.find((choice) => choice.task === task && choice.method === method)
+    if (found === undefined) throw new Error(`the sweep chose no learning rate for ${method} on ${task}`)
+    return found.learningRate
+  }
+
+  private async makeBases(): Promise<Map<BaseName, BaseFiles>> {
+    const wanted = new Set<BaseName>([...this.scale.tasks.map((task) => mainBase[task]), ...(this.scale.regimes ? baseNames : [])])
+    const files = new Map<BaseName, BaseFiles>()
+    for (const name of wanted) {
+      files.set(name, await makeBase(name, join(this.options.out, 'bases'), this.options.scale === 'smoke' ? 0.02 : 1, (step, steps) => {
+        if (step % 50 === 0 || step === steps) say(`base ${name}: step ${step} of ${steps}`)
+      }))
+    }
+    return files
+  }
+
+  private async runAll(experiments: readonly Experiment[], planned: number): Promise<boolean> {
+    for (const [index, experiment] of experiments.entries()) {
+      if (!(await this.collect(experiment))) {
+        if (Date.now() > this.deadline) {
+          await this.write(experiments.length - index)
+          return false
+        }
+        const left = this.ran.runs === 0 ? '' : `, about ${Math.ceil(((this.ran.seconds / this.ran.runs) * (planned - index)) / 60)} minutes left in this part`
+        say(`run ${index + 1} of ${experiments.length}: ${experiment.id}${left}`)
+        await this.train(experiment)
+        if (!(await this.collect(experiment))) throw new Error(`${experiment.id} ended without being done`)
+      }
+      await this.write(experiments.length - index - 1)
+    }
+    return true
+  }
+
+  private directory(experiment: Experiment): string {
+    return join(this.options.out, 'runs', experiment.id)
+  }
+
+  private async train(experiment: Experiment): Promise<void> {
+    const directory = this.directory(experiment)
+    const before = Date.now()
+    const file = `${directory}.json`
+    await writeFile(file, JSON.stringify(experiment.config, null, 2))
+    const code = existsSync(join(directory, 'run.json')) ? await satchel('resume', directory) : await satchel('train', file, '--out', directory)
+    if (code !== 0) throw new Error(`${experiment.id} ended with exit code ${code}`)
+    this.ran = { runs: this.ran.runs + 1, seconds: this.ran.seconds + (Date.now() - before) / 1000 }
+  }
+
+  /** Takes up a finished run. */
+  private async collect(experiment: Experiment): Promise<boolean> {
+    const directory = this.directory(experiment)
+    if ((await readStatus(directory))?.state !== 'done') return false
+    const [{ values: evaluations }, { values: metrics }] = [await readEvaluations(directory), await readMetrics(directory)]
+    this.results.set(experiment.id, summariseRun(experiment, evaluations, metrics))
+    return true
+  }
+
+  private async write(missing: number): Promise<void> {
+    const results: ReplicationResults = {
+      scale: this.options.scale,
+      machine: { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, 'memory GiB': Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime },
+      steps: this.scale.steps,
+      missing,
+      chosen: this.chosen,
+      runs: [...this.results.values()],
+    }
+    await writeFile(join(this.options.out, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+    await writeFile(join(this.options.out, 'report.html'), replicationPage(results))
+  }
+}
+
+const options = readOptions(process.argv.slice(2))
+const done = await new Replication(options).run()
+say(`${done ? 'Done' : 'Time is up; start it again to go on'}: ${join(options.out, 'report.html')}`)
