@@ -18,7 +18,7 @@ const style = 'body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2r
 
 const share = (value: number): string => `${(100 * value).toFixed(1)} %`
 const count = (value: number): string => (Number.isFinite(value) ? value.toFixed(1) : 'never')
-const ranged = (value: Spread | null, format: (number: number) => string): string => (value === null ? '-' : `${format(value.median)} <small>(${format(value.low)} to ${format(value.high)})</small>`)
+const ranged = (value: Spread | null, format: (number: number) => string): string => (value === null ? '-' : value.low === value.high ? format(value.median) : `${format(value.median)} <small>(${format(value.low)} to ${format(value.high)})</small>`)
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (row: readonly string[], tag: string): string => row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')
