@@ -53,12 +53,20 @@ export class UserError extends Error {
 /** One readable text: place, what, expected, remedy. */
 export function describeError(error: ErrorEnvelope): string {
   const { file, row, field } = error.place
-  const where = [file, row === undefined ? undefined : `row ${row}`, field].filter((part) => part !== undefined).join(', ')
-  const sentence = /[.!?]$/.test(error.what) ? error.what : `${error.what}.`
+  const where = [file, row === undefined ? undefined : `row ${row}`, field].filter((part) => part !== undefined).map(shortened).join(', ')
+  const what = shortened(error.what)
+  const sentence = /[.!?]$/.test(what) ? what : `${what}.`
   const parts = [where === '' ? sentence : `${where}: ${sentence}`]
-  if (error.expected !== '') parts.push(`Expected ${error.expected}.`)
+  if (error.expected !== '') parts.push(`Expected ${shortened(error.expected)}.`)
   if (error.remedy !== '') parts.push(error.remedy)
   return parts.join(' ')
+}
+
+const longestPart = 1000
+
+/** Damaged files hold names and values of any length; the envelope keeps them whole. */
+function shortened(text: string): string {
+  return text.length <= longestPart ? text : `${text.slice(0, longestPart - 200)} [...] ${text.slice(-100)}`
 }
 
 /** Turns anything thrown into an envelope; unknown errors keep their message under code `engine`. */

@@ -8,6 +8,8 @@ const SIZE_RULE = 'must be a whole number above 0'
 const ID_RULE = 'must be a token id (a whole number from 0)'
 const size = z.number(SIZE_RULE).int(SIZE_RULE).positive(SIZE_RULE)
 const id = z.number(ID_RULE).int(ID_RULE).nonnegative(ID_RULE)
+/** The largest published models have about 130 layers; a list of tensors is made for every one of them before any file is looked at. */
+const layerCount = size.max(10_000, 'must be at most 10000')
 const positive = z.number('must be a number above 0').positive('must be a number above 0')
 const flag = z.boolean('must be true or false')
 const eosIds = z.union([id, z.array(id)], 'must be a token id or a list of token ids').nullish()
@@ -36,7 +38,7 @@ export const configSchema = z.looseObject(
     vocab_size: size,
     hidden_size: size,
     intermediate_size: size,
-    num_hidden_layers: size,
+    num_hidden_layers: layerCount,
     num_attention_heads: size,
     num_key_value_heads: size.nullish(),
     head_dim: size.nullish(),

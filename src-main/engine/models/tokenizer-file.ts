@@ -133,7 +133,7 @@ function wrongToken(file: string, token: string, what: string): UserError {
 function stepsOf(step: Readonly<Record<string, unknown>> | null | undefined, key: 'decoders' | 'pretokenizers'): Readonly<Record<string, unknown>>[] {
   if (step === null || step === undefined) return []
   const inner = step[key]
-  return step['type'] === 'Sequence' && Array.isArray(inner) ? (inner as Record<string, unknown>[]) : [step]
+  return step['type'] === 'Sequence' && Array.isArray(inner) ? inner.filter((own): own is Readonly<Record<string, unknown>> => typeof own === 'object' && own !== null) : [step]
 }
 
 function addsSpace(step: Readonly<Record<string, unknown>>): boolean {
