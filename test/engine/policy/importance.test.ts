@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { lossConfigSchema } from '../../../src-main/contract/run-config.ts'
-import { correctionOf, importanceWeights } from '../../../src-main/engine/policy/importance.ts'
+import { carmKeeps, correctionOf, importanceWeights } from '../../../src-main/engine/policy/importance.ts'
 
 const truncatedCorrection = correctionOf(lossConfigSchema.parse({ correction: 'truncated' }))
 const maskedCorrection = correctionOf(lossConfigSchema.parse({ correction: 'masked', correctionLow: 0.4 }))
@@ -37,5 +37,15 @@ describe('importanceWeights', () => {
   it('has neutral values without tokens, and refuses lists of different lengths', () => {
     expect(importanceWeights(truncatedCorrection, [], [])).toMatchObject({ cutShare: 0, meanWeight: 1, largestDifference: 0 })
     expect(() => importanceWeights(truncatedCorrection, [1], [])).toThrow(/1 trainer log-probabilities but 0/)
+  })
+})
+
+describe('carmKeeps', () => {
+  it('looks at absolute log-ratios: signed ones would cancel', () => {
+    const sampler = [-1, -1]
+    expect(carmKeeps(0.2, [-1.1, -0.9], sampler)).toBe(true) // mean .1 <= log 1.2 = .182
+    expect(carmKeeps(0.2, [-1.3, -0.7], sampler)).toBe(false) // mean .3, signed 0
+    expect(carmKeeps(0.2, [-1 + Math.log(1.19), -1 - Math.log(1.19)], sampler)).toBe(true)
+    expect(carmKeeps(0.2, [Number.NaN, -1], sampler)).toBe(false)
   })
 })

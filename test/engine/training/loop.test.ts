@@ -31,7 +31,7 @@ const verdict = (global: number): ScoredCompletion => ({
 function machineryOf(config: RunConfig, backward: (batch: MicroBatch, gradients: ReadonlyMap<string, Float32Array>) => PassResult): { machinery: StepMachinery; weights: Float32Array } {
   const weights = Float32Array.of(1, 1)
   const trainable = [{ name: 'w', shape: [2], data: weights, trainable: true, decayed: false }]
-  const policy = { trainable, hash: () => 'h', residentHash: () => Promise.resolve('h'), refresh: () => Promise.resolve() } as never
+  const policy = { trainable, hash: () => 'h', residentHash: () => Promise.resolve('h'), refresh: () => Promise.resolve(), layerSeconds: () => 0 } as never
   const sampler = {
     times: { prefill: 0, decode: 0, sampling: 0, total: 1, decodeSteps: 1, tokens: 1 },
     generate: (requests: { streams: unknown[] }[], options: { onFinished?: (rollout: Rollout) => void }) => {
@@ -98,6 +98,42 @@ describe('a step', () => {
     // Advantages of -1 (one token) and +1 (two tokens) a group, each twice as large; the weights stay those of the aggregation.
     expect(batches.flatMap((batch) => [...batch.columns['advantage']!]).map((a) => Math.round(a)).sort((a, b) => a - b)).toEqual([-2, -2, 2, 2, 2, 2])
     expect(batches.flatMap((batch) => [...batch.columns['weight']!]).sort()).toEqual([1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 4, 1 / 4].map(Math.fround))
+  })
+
+  it('asks for the present log-probabilities where the loss looks at whole sequences, and leaves out who has drifted', async () => {
+    const batches: MicroBatch[] = []
+    const config = configOf({ estimator: { name: 'gspo' }, loss: { carmEpsilon: 0.5 } })
+    const { machinery } = machineryOf(config, (batch) => {
+      batches.push(batch)
+      return columnsOf(batch, 0)
+    })
+    // Rollouts of one token have not moved; those of two have, by e^2 and e^-2: the mean log-ratio is 0, the mean absolute one is 2.
+    machinery.pass.forward = (batch) => Promise.resolve({ ...columnsOf(batch, 0), logprob: Float32Array.from(batch.targets, (id, row) => (batch.targets[row - 1] === 10n && id === 11n ? -3 : batch.targets[row + 1] === 11n ? 1 : -1)) })
+    const { metrics } = await trainStep(machinery, rows, 1)
+    expect(metrics.values['carm/masked']).toBe(2)
+    expect(batches.flatMap((batch) => [...batch.columns['weight']!])).toEqual([1 / 2, 1 / 2])
+    expect(batches.flatMap((batch) => [...batch.columns['pivot']!])).toEqual([-1, -1])
+    expect(batches.flatMap((batch) => [...batch.columns['clipCeiling']!])).toEqual(new Array(2).fill(Math.fround(1 + 4e-4 * Math.sqrt(8192))))
+  })
+
+  it('takes the divergence off the reward when it is told to', async () => {
+    const { machinery } = machineryOf(configOf({ estimator: { name: 'rloo' }, loss: { klCoefficient: 0.5, klEstimator: 'k1', klPlace: 'reward' } }), (batch) => columnsOf(batch, 0))
+    // The reference holds each token e^.2 times as likely: k1 is -.2 a token.
+    const forward = (batch: MicroBatch): Promise<PassResult> => Promise.resolve({ ...columnsOf(batch, 0), logprob: new Float32Array(batch.rows.length).fill(-0.8) })
+    const { records } = await trainStep({ ...machinery, pass: { ...machinery.pass, forward }, reference: { ...machinery.pass, forward } }, rows, 1)
+    // Scores 0 + .1 and 1 + .2; of two rollouts each has the other as its baseline.
+    expect(records.map(({ advantages }) => advantages.map((value) => Number(value.toFixed(6))))).toEqual([[-1.1], [1.1, 1.1], [-1.1], [1.1, 1.1]])
+  })
+
+  it('trains nothing, and says so, when every group was thrown away', async () => {
+    const { machinery, weights } = machineryOf(configOf({ rollout: { promptsPerStep: 2, groupSize: 2, groups: { kind: 'dynamic', maxRefills: 1 } } }), (batch) => columnsOf(batch, 0))
+    machinery.source.scorer.score = (items) => Promise.resolve(items.map(() => verdict(0)))
+    const { metrics, records, healthy } = await trainStep(machinery, rows, 1)
+    expect(healthy).toBe(true)
+    expect([...weights]).toEqual([1, 1])
+    expect(metrics.values).toMatchObject({ updates: 0, loss: null, 'groups/refills': 1, 'groups/discarded': 4, 'groups/missing': 2, frac_reward_zero_std: 1 })
+    expect(records).toHaveLength(8) // thrown away, not lost
+    expect(records.every(({ advantages }) => advantages.every((value) => value === 0))).toBe(true)
   })
 
   it('updates once a mini-batch and epoch', async () => {
