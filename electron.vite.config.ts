@@ -15,6 +15,7 @@ export default defineConfig({
         input: {
           app: resolve('src-main/app/main.ts'),
           cli: resolve('src-main/engine-host/cli.ts'),
+          tools: resolve('src-main/engine-host/tools.ts'),
           'engine-child': resolve('src-main/engine-host/engine-child.ts'),
           'reward-worker': resolve('src-main/engine-host/reward-worker.ts'),
           'render-sandbox': resolve('src-main/engine-host/render-sandbox.ts'),

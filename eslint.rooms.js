@@ -39,7 +39,7 @@ const reservedPackages = {
 export const socketFile = 'src-main/engine/models/hub-client.ts'
 const reservedFiles = {
   [socketFile]: ['src-main/engine/models/hub-download.ts', 'test'],
-  'src-main/engine/models/hub-download.ts': ['src-main/engine-host/cli-download.ts', 'test'],
+  'src-main/engine/models/hub-download.ts': ['src-main/engine-host/cli-download.ts', 'src-main/engine-host/tools/download.ts', 'test'],
 }
 
 /** Modules that open a socket. Satchel works without a network: nothing but tests may import them; a download uses the global fetch, in one file. */

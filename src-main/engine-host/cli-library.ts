@@ -1,7 +1,6 @@
 // models list, add, remove, import, verify: the models of this machine.
 import { existsSync } from 'node:fs'
 import { cp, mkdir, rename } from 'node:fs/promises'
-import { freemem } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { UserError } from '../contract/errors.ts'
@@ -9,18 +8,16 @@ import { asStorageError, removeQuietly, temporaryNeighbour } from '../engine/mod
 import { addToLibrary, checkModelName, readLibrary, recordVerification, removeFromLibrary } from '../engine/models/model-library.ts'
 import { openModelFolder } from '../engine/models/model-folder.ts'
 import { baseModels, detailsOf, findBase, modelBytes, summariseModel } from '../engine/models/model-summary.ts'
-import type { ModelDetails, ModelSummary } from '../engine/models/model-summary.ts'
+import type { ModelSummary } from '../engine/models/model-summary.ts'
 import { recordOf, verifyModel } from '../engine/models/verify.ts'
 import type { Verification } from '../engine/models/verify.ts'
-import { encodePrompts, longestSequence } from '../engine/training/prompts.ts'
-import { createStream } from '../engine/runtime/random.ts'
 import { createByteProgress } from './cli-byte-progress.ts'
 import { bytes, log, table } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
 import { abortOnInterrupt } from './command-queue.ts'
 import { findModels, modelsFolder, resolveModel } from './model-names.ts'
-import { openModel } from './open-model.ts'
+import { writeAFewTokens } from './model-trial.ts'
 
 const modelsOption = ['--models <dir>', 'folder that holds models (SATCHEL_MODELS, otherwise ./models)'] as const
 
@@ -160,27 +157,6 @@ async function remember(folder: string, path: string, result: Verification): Pro
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     log(`warning: the hashes could not be recorded for the next verification. ${error.message}`)
-  }
-}
-
-const writtenTokens = 16
-/** On the CPU weights are held as float32, and once more inside the programs that sample and that prefill. */
-const residentBytesPerParameter = 12
-
-async function writeAFewTokens(path: string, { parameters }: ModelDetails): Promise<{ text: string } | { skipped: string }> {
-  const needed = parameters * residentBytesPerParameter
-  if (needed > 0.9 * freemem()) return { skipped: `no generation was tried: it needs about ${bytes(needed)} of memory, ${bytes(freemem())} are free` }
-  const { session } = await openModel(path, { device: 'cpu' })
-  try {
-    const prompts = encodePrompts([{ id: 'hello', prompt: 'Hello! Who are you?', row: 1 }], session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: writtenTokens, file: path })
-    const sampler = await session.openSampler(longestSequence(prompts, writtenTokens))
-    const [rollout] = await sampler.generate(
-      prompts.map((promptIds) => ({ promptIds, streams: [createStream(1, 'verify')] })),
-      { law: { temperature: 0, topK: 0, topP: 1, minP: 0 }, maxNewTokens: writtenTokens, slots: 1, stopIds: session.stopIds, sampleLimit: session.tokenizer.size },
-    )
-    return { text: session.tokenizer.tokenOffsets(rollout?.ids ?? []).text }
-  } finally {
-    await session.close()
   }
 }
 

@@ -86,7 +86,8 @@ function memoryOf({ memory }: PlanOptions): number {
   throw new UserError({ code: 'usage', what: 'the memory to plan for is no number', place: { field: '--memory' }, expected: 'GiB, such as 16' })
 }
 
-const parts: readonly (readonly [part: keyof MemoryPlan, label: string])[] = [
+/** The parts of a plan in the order they are spoken of, with what they are called. */
+export const planParts: readonly (readonly [part: keyof MemoryPlan, label: string])[] = [
   ['process', 'the process itself'],
   ['weights', 'weights'],
   ['programs', 'copies packed inside programs'],
@@ -103,7 +104,7 @@ const BAR = 32
 
 function described(plan: MemoryPlan, run: RunConfig, { promptTokens, longest }: SequenceLengths): string[] {
   const { precision, streamLayers } = run.weights
-  const rows = parts.filter(([part]) => plan[part] !== 0).map(([part, label]) => [label, bytes(plan[part] as number), '#'.repeat(Math.round((BAR * (plan[part] as number)) / plan.trainingPeak))])
+  const rows = planParts.filter(([part]) => plan[part] !== 0).map(([part, label]) => [label, bytes(plan[part] as number), '#'.repeat(Math.round((BAR * (plan[part] as number)) / plan.trainingPeak))])
   return [
     `layers ${streamLayers ? 'left in their file' : `held as ${precision}`}, ${run.adapter.kind === 'full' ? 'every weight trained' : `LoRA rank ${run.adapter.rank}`}, ${run.rollout.promptsPerStep} prompts x ${run.rollout.groupSize}, ${promptTokens} + ${longest - promptTokens} tokens, the step ${plan.layout === 'whole' ? 'as one program' : 'a layer at a time'}`,
     '',

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, freemem, release, totalmem } from 'node:os'
 import { z } from 'zod'
+import { UserError } from '../contract/errors.ts'
 import { rewardConfig } from '../contract/reward-config.ts'
 import type { DecoderConfig } from '../engine/models/config.ts'
 import { createPolicyWeights } from '../engine/models/policy-weights.ts'
@@ -21,7 +22,7 @@ import { bytes, table } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 
 /** One thing that was tried. */
-interface Trial {
+export interface Trial {
   readonly ok: boolean
   /** A sentence: what it did, or why it failed. */
   readonly what: string
@@ -33,17 +34,35 @@ const devices: readonly DeviceKind[] = ['cpu', 'webgpu']
 /** Log-probabilities of two devices differ by rounding; more than this is a broken kernel. */
 const largestDifference = 1e-3
 
+/**
+ * Runs every trial, one after the other.
+ * @param before hears what comes next
+ * @param signal ends it between two trials
+ */
+export async function runTrials(before: (name: string, done: number, total: number) => void = () => undefined, signal?: AbortSignal): Promise<{ readonly ok: boolean; readonly trials: Readonly<Record<string, Trial>> }> {
+  const { backends } = runtimeVersions()
+  const all: readonly (readonly [name: string, attempt: () => Promise<Trial>])[] = [
+    ['node', async () => tryNode()],
+    ...devices.map((device) => [device, () => tryDevice(device, backends.find(({ name }) => name === device)?.bundled ?? false)] as const),
+    ['rewards', tryRewards],
+    ['built-in model', async () => (existsSync(resourcePath('demo', 'model', 'model.safetensors')) ? { ok: true, what: 'is there' } : { ok: false, what: `resources/demo/model/model.safetensors is missing: install Satchel again` })],
+  ]
+  const trials: Record<string, Trial> = {}
+  for (const [at, [name, attempt]] of all.entries()) {
+    if (signal?.aborted === true) throw new UserError({ code: 'stopped', what: 'the trials were stopped' })
+    before(name, at, all.length)
+    trials[name] = await attempt()
+  }
+  return { ok: ['node', 'cpu', 'rewards'].every((name) => trials[name]?.ok ?? false), trials }
+}
+
 /** Runs every trial. The exit code is 5 when training is impossible here. */
 export async function doctor(): Promise<CommandResult> {
   const { onnxruntime, backends } = runtimeVersions()
   const disk = await statfs(process.cwd())
-  const trials: Record<string, Trial> = {}
-  for (const device of devices) trials[device] = await tryDevice(device, backends.find(({ name }) => name === device)?.bundled ?? false)
-  trials['rewards'] = await tryRewards()
-  trials['built-in model'] = existsSync(resourcePath('demo', 'model', 'model.safetensors')) ? { ok: true, what: 'is there' } : { ok: false, what: `resources/demo/model/model.safetensors is missing: install Satchel again` }
-  const node = tryNode()
+  const { ok, trials } = await runTrials()
   const json = {
-    ok: node.ok && (trials['cpu']?.ok ?? false) && (trials['rewards']?.ok ?? false),
+    ok,
     satchel: satchelVersion(),
     node: process.versions.node,
     platform: `${process.platform}-${arch()} ${release()}`,
@@ -53,7 +72,7 @@ export async function doctor(): Promise<CommandResult> {
     onnxruntime,
     backends,
     kernels: { backend: kernelBackend(), report: kernelReport() },
-    trials: { node, ...trials },
+    trials,
   }
   const facts = table([
     ['Satchel', json.satchel], ['Node', json.node], ['platform', json.platform], ['processor', `${json.processor.model}, ${json.processor.threads} threads`],

@@ -31,13 +31,14 @@ export function createRecordIndex(path: string, kind: RecordKind): RecordIndex {
 
   async function advance(count: number, beat: (() => void | Promise<void>) | undefined): Promise<void> {
     while (known < count && !complete) {
-      const { value, done } = await reader.next()
-      if (done === true) {
+      const next = await reader.next()
+      if (next.done === true) {
         complete = true
         return
       }
-      if (known % spacing === 0) places.push({ offset: value.offset, line: value.line })
-      bytes = value.offset + value.bytes.length
+      const { offset, line } = next.value
+      if (known % spacing === 0) places.push({ offset, line })
+      bytes = offset + next.value.bytes.length
       known += 1
       if (known % beatEvery === 0) await beat?.()
     }
