@@ -3,8 +3,10 @@ import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { UserError } from '../../../contract/errors.ts'
 import { fileErrorCode } from '../json-file.ts'
+import type { StoredTensor } from '../safetensors.ts'
 import { dequantise } from './dequantise.ts'
 import { isReadable, READABLE_TYPES } from './format.ts'
+import type { ReadableType } from './format.ts'
 import { brokenGguf, MAX_HEADER_BYTES, parseGgufHeader } from './header.ts'
 import type { GgufHeader, GgufTensor } from './header.ts'
 
@@ -13,6 +15,8 @@ export interface GgufFile extends GgufHeader {
   readonly path: string
   /** A tensor in row-major order. @throws UserError for a name that is not there and a type that is not read. */
   readFloat32(name: string): Promise<Float32Array>
+  /** The same, with half formats as bit patterns; packed types are widened. */
+  readStored(name: string): Promise<StoredTensor>
   close(): Promise<void>
 }
 
@@ -28,7 +32,13 @@ export async function openGguf(path: string): Promise<GgufFile> {
   const handle = await openForReading(path)
   try {
     const header = await readHeader(handle, path)
-    return { ...header, path, readFloat32: async (name) => readTensor(handle, header.tensors.get(name), name, path), close: async () => handle.close() }
+    return {
+      ...header,
+      path,
+      readFloat32: async (name) => readTensor(handle, tensorOf(header, name, path), path),
+      readStored: async (name) => readStored(handle, tensorOf(header, name, path), path),
+      close: async () => handle.close(),
+    }
   } catch (error) {
     await handle.close()
     throw error
@@ -56,20 +66,36 @@ async function readHeader(handle: FileHandle, path: string): Promise<GgufHeader>
   }
 }
 
-async function readTensor(handle: FileHandle, tensor: GgufTensor | undefined, name: string, path: string): Promise<Float32Array> {
+interface ReadableTensor extends GgufTensor {
+  readonly type: ReadableType
+}
+
+function tensorOf({ tensors }: GgufHeader, name: string, path: string): ReadableTensor {
+  const tensor = tensors.get(name)
   if (tensor === undefined) throw new UserError({ code: 'bad-input', what: 'the file holds no tensor of this name', place: { file: path, field: name }, remedy: 'Check that the weights belong to this model.' })
   const { type } = tensor
   if (!isReadable(type)) throw unreadable(path, tensor)
+  return { ...tensor, type }
+}
+
+async function readTensor(handle: FileHandle, { name, type, elements, offset, byteLength }: ReadableTensor, path: string): Promise<Float32Array> {
   const { block, bytes: blockBytes } = READABLE_TYPES[type]
-  const values = new Float32Array(tensor.elements)
-  const piece = new Uint8Array(Math.min(tensor.byteLength, Math.floor(PIECE_BYTES / blockBytes) * blockBytes))
-  for (let done = 0; done < tensor.byteLength; done += piece.length) {
-    const bytes = piece.subarray(0, Math.min(piece.length, tensor.byteLength - done))
-    await readFully(handle, bytes, tensor.offset + done, path, name)
+  const values = new Float32Array(elements)
+  const piece = new Uint8Array(Math.min(byteLength, Math.floor(PIECE_BYTES / blockBytes) * blockBytes))
+  for (let done = 0; done < byteLength; done += piece.length) {
+    const bytes = piece.subarray(0, Math.min(piece.length, byteLength - done))
+    await readFully(handle, bytes, offset + done, path, name)
     const first = (done / blockBytes) * block
     dequantise(type, bytes, values.subarray(first, first + (bytes.length / blockBytes) * block))
   }
   return values
+}
+
+async function readStored(handle: FileHandle, tensor: ReadableTensor, path: string): Promise<StoredTensor> {
+  if (tensor.type !== 'F16' && tensor.type !== 'BF16') return { format: 'float32', values: await readTensor(handle, tensor, path) }
+  const bits = new Uint16Array(tensor.elements)
+  await readFully(handle, new Uint8Array(bits.buffer), tensor.offset, path, tensor.name)
+  return { format: tensor.type === 'F16' ? 'float16' : 'bfloat16', bits }
 }
 
 /** The error for a tensor of a type that is not read. */

@@ -29,6 +29,9 @@ export const MAX_HEADER_BYTES = 128 * 1024 * 1024
 /** Longest list of numbers or texts in the metadata. */
 const MAX_ARRAY = 4_000_000
 const MAX_NESTING = 4
+/** Longest metadata key or tensor name; those in use are much shorter. */
+const MAX_NAME = 1024
+const CONTROL_CHARACTER = /\p{Cc}/u
 const MAX_DIMENSIONS = 4
 
 /** The error for a file that breaks the format; `field` is the metadata key or the tensor. */
@@ -166,7 +169,8 @@ function createReader(bytes: Uint8Array, fileBytes: number, file: string) {
 
   const name = (what: string): string => {
     const value = text(what)
-    if (value === '' || value.length > 65_535) throw brokenGguf(file, `${what} has ${value.length} characters`, undefined, '1 to 65535')
+    if (value === '' || value.length > MAX_NAME) throw brokenGguf(file, `${what} has ${value.length} characters`, undefined, `1 to ${MAX_NAME}`)
+    if (CONTROL_CHARACTER.test(value)) throw brokenGguf(file, `${what} has control characters: ${JSON.stringify(value)}`)
     return value
   }
   const valueType = (key: string): ValueType => {

@@ -4,6 +4,7 @@ import { UserError } from '../../../contract/errors.ts'
 import { parseDecoderConfig } from '../config.ts'
 import { hashFiles } from '../file-hash.ts'
 import type { ModelFolder } from '../model-folder.ts'
+import type { StoredTensor } from '../safetensors.ts'
 import { createTokenizer } from '../tokenizer.ts'
 import type { Tokenizer } from '../tokenizer.ts'
 import { configOfGguf, storageOf } from './architectures.ts'
@@ -48,7 +49,8 @@ export async function openGgufModel(path: string): Promise<ModelFolder> {
       chatTemplate: chatTemplateOf(file),
       has: (name) => tensors.has(name),
       shape: (name) => tensors.get(name)?.shape,
-      readTensor: async (name) => readTensor(file, tensors.get(name), name),
+      readTensor: async (name) => readTensor(file, tensorOf(tensors, name, path)),
+      readStored: async (name) => readStored(file, tensorOf(tensors, name, path)),
       tokenizer: async () => (tokenizer ??= openTokenizer(tokenizerSource(), config.vocabularySize, path)),
       hash: async () => hashFiles([path]),
       close: file.close,
@@ -70,10 +72,22 @@ function openTokenizer({ json, config }: TokenizerSource, rows: number, path: st
   return tokenizer
 }
 
-async function readTensor(file: GgufFile, tensor: NamedTensor | undefined, name: string): Promise<Float32Array> {
-  if (tensor === undefined) throw new UserError({ code: 'bad-input', what: 'the model has no tensor of this name', place: { file: file.path, field: name }, remedy: 'Check that the weights belong to this model.' })
-  const values = await file.readFloat32(tensor.stored)
-  return tensor.interleavedHeads === 0 ? values : separateHeads(values, tensor.shape[0] as number, tensor.interleavedHeads)
+function tensorOf(tensors: ReadonlyMap<string, NamedTensor>, name: string, path: string): NamedTensor {
+  const tensor = tensors.get(name)
+  if (tensor !== undefined) return tensor
+  throw new UserError({ code: 'bad-input', what: 'the model has no tensor of this name', place: { file: path, field: name }, remedy: 'Check that the weights belong to this model.' })
+}
+
+async function readTensor(file: GgufFile, { stored, shape, interleavedHeads }: NamedTensor): Promise<Float32Array> {
+  const values = await file.readFloat32(stored)
+  return interleavedHeads === 0 ? values : separateHeads(values, shape[0] as number, interleavedHeads)
+}
+
+async function readStored(file: GgufFile, { stored, shape, interleavedHeads }: NamedTensor): Promise<StoredTensor> {
+  const tensor = await file.readStored(stored)
+  if (interleavedHeads === 0) return tensor
+  const rows = shape[0] as number
+  return tensor.format === 'float32' ? { ...tensor, values: separateHeads(tensor.values, rows, interleavedHeads) } : { ...tensor, bits: separateHeads(tensor.bits, rows, interleavedHeads) }
 }
 
 /** Tensors that hold no weights of layers and are read with the configuration. */

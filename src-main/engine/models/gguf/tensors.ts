@@ -54,14 +54,14 @@ export function interleaveHeads(values: Float32Array, rows: number, heads: numbe
 }
 
 /** The inverse of {@link interleaveHeads}. */
-export function separateHeads(values: Float32Array, rows: number, heads: number): Float32Array {
+export function separateHeads<Values extends Float32Array | Uint16Array>(values: Values, rows: number, heads: number): Values {
   return reorderRows(values, rows, heads, (pair, half, pairs) => ({ from: 2 * pair + half, to: half * pairs + pair }))
 }
 
-function reorderRows(values: Float32Array, rows: number, heads: number, place: (pair: number, half: number, pairs: number) => { from: number; to: number }): Float32Array {
+function reorderRows<Values extends Float32Array | Uint16Array>(values: Values, rows: number, heads: number, place: (pair: number, half: number, pairs: number) => { from: number; to: number }): Values {
   const width = values.length / rows
   const headSize = rows / heads
-  const reordered = new Float32Array(values.length)
+  const reordered = values.slice() as Values
   for (let head = 0; head < heads; head += 1) {
     for (let pair = 0; pair < headSize / 2; pair += 1) {
       for (const half of [0, 1]) {

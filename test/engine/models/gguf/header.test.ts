@@ -69,6 +69,7 @@ describe('a header that lies', () => {
     ['lists in lists in lists without end', bytesOf(0n, 1n, named('k'), 9, ...Array.from({ length: 20 }, () => [9, 1n]).flat(), zeros(200)), 'lists are nested more than 4 deep'],
     ['a key twice', bytesOf(0n, 2n, named('k'), 0, Uint8Array.of(1), named('k'), 0, Uint8Array.of(2)), 'the metadata names this key twice'],
     ['a key without a name', bytesOf(0n, 1n, 0n, 0, zeros(16)), 'a metadata key has 0 characters'],
+    ['a key that would steer a terminal', bytesOf(0n, 1n, named('\u001b[2J'), 0, zeros(16)), 'a metadata key has control characters: "\\u001b[2J"'],
     ['nine dimensions', bytesOf(1n, 0n, named('t'), 9, zeros(100)), 'the tensor has 9 dimensions'],
     ['an empty dimension', bytesOf(1n, 0n, named('t'), 1, 0n, 0, 0n, zeros(64)), 'shape [0] is empty'],
     ['more elements than numbers reach', bytesOf(1n, 0n, named('t'), 2, 2n ** 40n, 2n ** 40n, 0, 0n, zeros(64)), 'is too large'],

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, open, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { bfloat16ToFloat32, float16ToFloat32 } from '../../../../src-main/engine/models/float-formats.ts'
 import { exportGguf } from '../../../../src-main/engine/models/gguf/export-gguf.ts'
 import type { MetadataEntry } from '../../../../src-main/engine/models/gguf/write.ts'
 import { copyTokenizerFiles, openModelFolder, writeModelFolder } from '../../../../src-main/engine/models/model-folder.ts'
@@ -55,6 +56,22 @@ describe('a GGUF file as a model', () => {
     const changed = await openModelFolder(copy)
     expect(await changed.hash()).not.toBe(hash)
     await changed.close()
+  })
+
+  it('gives half formats as they lie in the file, and everything else widened', async () => {
+    const model = await openModelFolder(await fileOf(tinyGguf()))
+    const formats = new Map<string, string>()
+    for (const name of model.names) {
+      const stored = await model.readStored?.(name)
+      if (stored === undefined) throw new Error('a GGUF model gives no stored tensors')
+      formats.set(name.replace('model.layers.0.', ''), stored.format)
+      const values = stored.format === 'float32' ? stored.values : new Float32Array(stored.bits.length)
+      if (stored.format === 'float16') float16ToFloat32(stored.bits, values)
+      if (stored.format === 'bfloat16') bfloat16ToFloat32(stored.bits, values)
+      expect(values, name).toEqual(await model.readTensor(name))
+    }
+    expect([formats.get('self_attn.q_proj.weight'), formats.get('self_attn.o_proj.weight'), formats.get('model.embed_tokens.weight')]).toEqual(['float16', 'bfloat16', 'float32'])
+    await model.close()
   })
 
   it('is told by its ending, in any case', async () => {
