@@ -1,56 +1,115 @@
-// Watches a run whose engine another program started (the command line, say): reads its folder again and again, and announces what is new
-// as if the engine had said it.
-import type { RunSnapshot } from '../contract/calls.ts'
-import type { EngineEvent } from '../contract/events.ts'
-import { isWorking, readRun } from './library.ts'
+// Watches runs whose engines another program started (the command line, say): looks into their folders again and again, reads what was
+// appended, and announces it as if the engine had said it. Watches the runs folder itself for runs that come and go.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RunSnapshot, RunSummary } from '../contract/calls/run-data.ts'
+import type { PageRunEvent } from '../contract/calls/runs.ts'
+import type { RunLibrary } from './library.ts'
+import { rolloutFiles } from './rollout-files.ts'
+import { namesIn } from './run-files.ts'
+import { isWorking, readState } from './run-state.ts'
 
 export interface FolderWatcher {
-  /** Watches the run of this snapshot instead of the present one; undefined watches none. */
-  watch(snapshot: RunSnapshot | undefined): void
+  /** Watches a run until nothing works on it any more, from what the page knows of it. */
+  watch(snapshot: RunSnapshot): void
   dispose(): void
+}
+
+export interface WatcherOptions {
+  readonly library: RunLibrary
+  readonly runsFolder: string
+  readonly announce: (directory: string, event: PageRunEvent) => void
+  /** The runs folder holds other runs than before, or one that nobody watches has changed its state. */
+  readonly onListChange: () => void
+  readonly milliseconds?: number
 }
 
 const pollMilliseconds = 1_000
 
-/** What an engine would have said to lead from one snapshot to the next. */
-export function eventsBetween(before: RunSnapshot, after: RunSnapshot): EngineEvent[] {
-  const events: EngineEvent[] = []
-  const lastRow = before.metrics.at(-1)?.step ?? 0
-  const lastResult = before.evaluations.at(-1)?.step ?? -1
-  for (const row of after.metrics) if (row.step > lastRow) events.push({ type: 'metrics', row })
-  for (const result of after.evaluations) if (result.step > lastResult) events.push({ type: 'evaluation', result })
-  if ((after.newestRollouts[0]?.step ?? 0) > (before.newestRollouts[0]?.step ?? 0)) events.push({ type: 'rollouts', rollouts: after.newestRollouts })
-  const { state, step, totalSteps, directory } = after.summary
-  if (state !== before.summary.state || step !== before.summary.step || after.message !== before.message) {
-    events.push({ type: 'state', state, step, totalSteps, secondsLeft: null, runDirectory: directory, message: after.message })
-  }
-  return events
+/** What is known of a watched run. */
+interface Watched {
+  summary: RunSummary
+  evaluation: number
+  rollouts: number
+  checkpoint: number
+  message: string
 }
 
-/** A watcher of one run at a time; it stops by itself when nothing works on the run any more. */
-export function createFolderWatcher(announce: (directory: string, event: EngineEvent) => void, milliseconds = pollMilliseconds): FolderWatcher {
-  let watched: RunSnapshot | undefined
+/** A watcher that begins at once with the runs folder. */
+export function createFolderWatcher({ library, runsFolder, announce, onListChange, milliseconds = pollMilliseconds }: WatcherOptions): FolderWatcher {
+  const watched = new Map<string, Watched>()
+  let known: string | undefined
   let timer: NodeJS.Timeout | undefined
+  let disposed = false
 
-  async function look(before: RunSnapshot): Promise<void> {
-    let after: RunSnapshot
-    try {
-      after = await readRun(before.summary.directory)
-    } catch {
-      // The folder is being written or has gone; the next look tells.
-      after = before
-    }
-    // Another run was chosen while the folder was read.
-    if (watched !== before) return
-    for (const event of eventsBetween(before, after)) announce(after.summary.directory, event)
-    watch(isWorking(after.summary.state) ? after : undefined)
+  async function lookAround(): Promise<void> {
+    const now = await fingerprint(runsFolder)
+    if (known !== undefined && known !== now) onListChange()
+    known = now
   }
 
-  function watch(snapshot: RunSnapshot | undefined): void {
-    clearTimeout(timer)
-    watched = snapshot
-    if (snapshot !== undefined) timer = setTimeout(() => void look(snapshot), milliseconds)
+  async function round(): Promise<void> {
+    await Promise.all([lookAround(), ...[...watched].map(async ([directory, run]) => {
+      await look(library, run, (event) => announce(directory, event))
+      if (!isWorking(run.summary.state)) watched.delete(directory)
+    })]).catch(() => undefined) // A folder that is being written or has gone; the next round tells.
+    if (!disposed) timer = setTimeout(() => void round(), milliseconds)
   }
+  timer = setTimeout(() => void round(), milliseconds)
 
-  return { watch, dispose: () => watch(undefined) }
+  return {
+    watch({ summary, evaluations, checkpoints, rolloutSteps, message }) {
+      if (watched.has(summary.directory)) return
+      watched.set(summary.directory, { summary, evaluation: evaluations.at(-1)?.step ?? -1, rollouts: rolloutSteps.at(-1)?.[1] ?? 0, checkpoint: checkpoints.at(-1) ?? -1, message })
+    },
+    dispose() {
+      disposed = true
+      clearTimeout(timer)
+      watched.clear()
+    },
+  }
+}
+
+/** Names and states of the runs in a folder as one text that changes when they do. */
+async function fingerprint(runsFolder: string): Promise<string> {
+  const entries = await readdir(runsFolder).catch(() => [])
+  const parts = await Promise.all(entries.sort().map(async (name) => {
+    const made = await stat(join(runsFolder, name, 'run.json')).then(() => true, () => false)
+    return made ? `${name} ${(await readState(join(runsFolder, name), false)).state}` : ''
+  }))
+  return parts.join('\n')
+}
+
+/** Announces what is new in a run's folder. */
+async function look(library: RunLibrary, run: Watched, announce: (event: PageRunEvent) => void): Promise<void> {
+  const { directory, totalSteps } = run.summary
+  const index = library.index(directory)
+  await index.refresh()
+  const folderState = await readState(directory, index.lastStep >= totalSteps)
+  const evaluation = newest((await namesIn(join(directory, 'eval'))).filter((name) => name.endsWith('.json')))
+  const checkpoint = newest((await namesIn(join(directory, 'checkpoints'))).filter((name) => /^\d+$/.test(name)))
+  const rollouts = (await rolloutFiles(directory)).at(-1)?.step ?? 0
+
+  // A resumed run does its steps again: its last row tells where it went back to.
+  const from = index.lastStep < run.summary.step ? index.length - 1 : indexAfter(index, run.summary.step)
+  for (let row = Math.max(0, from); row < index.length; row += 1) announce({ type: 'metrics', row: index.row(row) })
+  if (evaluation > run.evaluation) announce({ type: 'evaluation', result: { ...(await library.evaluation(directory, evaluation)), samplesShown: [] } })
+  if (checkpoint > run.checkpoint) announce({ type: 'checkpoint', step: checkpoint, path: join(directory, 'checkpoints') })
+  if (rollouts > run.rollouts) announce({ type: 'rollouts-written', step: rollouts })
+  const step = Math.max(index.lastStep, folderState.step)
+  if (folderState.state !== run.summary.state || step !== run.summary.step || folderState.message !== run.message) {
+    announce({ type: 'state', state: folderState.state, step, totalSteps, secondsLeft: null, runDirectory: directory, message: folderState.message })
+  }
+  Object.assign(run, { summary: { ...run.summary, state: folderState.state, step }, evaluation, checkpoint, rollouts, message: folderState.message })
+}
+
+function newest(names: readonly string[]): number {
+  return Number.parseInt(names.at(-1) ?? '-1', 10)
+}
+
+/** Place of the first row after a step. */
+function indexAfter(index: { readonly length: number; row(at: number): { readonly step: number } }, step: number): number {
+  let at = index.length
+  while (at > 0 && index.row(at - 1).step > step) at -= 1
+  return at
 }

@@ -1,197 +1,187 @@
-// Runs as they lie on disk: everything the page shows can be rebuilt from a run folder alone.
-// Reading is forgiving (a killed engine leaves half a line behind) but never silent: what could not be read is counted and told.
+// Runs as they lie on disk: everything the page shows can be rebuilt from a run folder alone. A run is indexed, not loaded: its metrics are
+// kept as columns, its rollouts stay in their files.
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { hostname } from 'node:os'
-import { constants, gunzipSync } from 'node:zlib'
-import { z } from 'zod'
-import type { RunSnapshot, RunSummary } from '../contract/calls.ts'
+import { exportNoteSchema } from '../contract/calls/run-data.ts'
+import type { ExportNote, LogEntry, MetricSeries, RolloutHeader, RolloutQuery, RunSnapshot, RunSummary, SearchAnswer } from '../contract/calls/run-data.ts'
 import { UserError } from '../contract/errors.ts'
-import { evaluationResultSchema, metricsRowSchema, rolloutRecordSchema, runStateSchema } from '../contract/events.ts'
-import type { EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../contract/events.ts'
+import { evaluationResultSchema } from '../contract/events.ts'
+import type { EvaluationResult, RolloutRecord } from '../contract/events.ts'
+import { createMetricsIndex } from './metrics-index.ts'
+import type { MetricsIndex } from './metrics-index.ts'
+import { createRolloutReader, headerOf, rangesOf, rolloutFiles, searchRollouts } from './rollout-files.ts'
+import { namesIn, parseJson, readJsonLines, readStoredRun, readText } from './run-files.ts'
+import type { Reading, StoredRun } from './run-files.ts'
+import { readSpark } from './run-spark.ts'
+import type { Spark } from './run-spark.ts'
+import { readState } from './run-state.ts'
 
-/** The part of run.json the list needs; unknown fields belong to others. */
-const storedRunSchema = z.object({ version: z.number().int(), training: z.object({ steps: z.number().int() }) })
-const knownVersion = 1
-
-/** status.json: the last sign of life of the engine that works, or worked, on the folder. */
-const statusSchema = z.object({ state: runStateSchema, step: z.number().int(), totalSteps: z.number().int(), pid: z.number().int(), host: z.string(), time: z.string(), message: z.string() })
-/** An engine renews its sign of life every few seconds; one that is this old was left by an engine that is gone. */
-const signOfLifeMilliseconds = 30_000
-const finalStates: readonly RunState[] = ['stopped', 'done', 'failed']
-
-interface Reading<Value> {
-  readonly values: Value[]
-  /** Lines that could not be read, not counting a half-written last one. */
-  readonly unreadable: number
+export interface MetricsRequest {
+  readonly names?: readonly string[] | undefined
+  readonly from: number
+  readonly to: number
+  readonly columns: number
 }
 
-/** Whether an engine is at work on a run in this state. */
-export function isWorking(state: RunState): boolean {
-  return !finalStates.includes(state)
+export interface RunLibrary {
+  /** The runs of the runs folder and those added from elsewhere, newest first. One that cannot be read is listed as failed; opening it tells why. */
+  list(): Promise<RunSummary[]>
+  /** A run from its folder. @throws UserError when it is no run folder, or one of a newer version */
+  open(directory: string): Promise<RunSnapshot>
+  metrics(directory: string, request: MetricsRequest): Promise<MetricSeries[]>
+  rollouts(directory: string, step: number): Promise<RolloutHeader[]>
+  rollout(directory: string, step: number, order: number): Promise<RolloutRecord>
+  search(directory: string, query: RolloutQuery, from: number | null): Promise<SearchAnswer>
+  /** A held-out result with its samples. */
+  evaluation(directory: string, step: number): Promise<EvaluationResult>
+  /** The index of a run's metrics, shared by all who look at it. */
+  index(directory: string): MetricsIndex
+  /** Lets a folder outside the runs folder be opened. @throws UserError when it is no run folder */
+  add(directory: string): Promise<RunSummary>
+  /** The full path of a run the page may name. @throws UserError for any other path */
+  allowed(directory: string): string
 }
 
-/** Reads JSONL. A last line without its line end was being written when the writer was stopped: it is left out unless it is whole. */
-export function readJsonLines<Value>(text: string, schema: z.ZodType<Value>): Reading<Value> {
-  const lines = text.split('\n')
-  const values: Value[] = []
-  let unreadable = 0
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === '') continue
-    const parsed = schema.safeParse(parseJson(line))
-    if (parsed.success) values.push(parsed.data)
-    else if (index < lines.length - 1) unreadable += 1
+/** Parts a curve is thinned to when a run is opened. */
+const snapshotColumns = 500
+const keptIndexes = 12
+const keptLogEntries = 300
+const everyStep = Number.MAX_SAFE_INTEGER
+
+/** The library of a runs folder. */
+export function createRunLibrary(runsFolder: string): RunLibrary {
+  const indexes = new Map<string, MetricsIndex>()
+  const sparks = new Map<string, { readonly key: string; readonly spark: Spark }>()
+  const added = new Set<string>()
+  const reader = createRolloutReader()
+
+  function index(directory: string): MetricsIndex {
+    const known = indexes.get(directory) ?? createMetricsIndex(join(directory, 'metrics.jsonl'))
+    // The one used last stands at the end; the first goes when there are too many.
+    indexes.delete(directory)
+    indexes.set(directory, known)
+    const [oldest] = indexes.keys()
+    if (indexes.size > keptIndexes && oldest !== undefined) indexes.delete(oldest)
+    return known
   }
-  return { values, unreadable }
+
+  async function sparkOf(directory: string): Promise<Spark> {
+    const file = join(directory, 'metrics.jsonl')
+    const key = await stat(file).then(({ size, mtimeMs }) => `${size} ${mtimeMs}`, () => '')
+    const known = sparks.get(directory)
+    if (known?.key === key) return known.spark
+    const spark = await readSpark(file)
+    sparks.set(directory, { key, spark })
+    return spark
+  }
+
+  async function summary(directory: string): Promise<RunSummary> {
+    try {
+      const stored = await readStoredRun(directory)
+      const { rewards, lastStep } = await sparkOf(directory)
+      return { ...(await summarise(directory, stored, lastStep)).summary, spark: [...rewards] }
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      return { name: basename(directory), directory, state: 'failed', step: 0, totalSteps: 0 }
+    }
+  }
+
+  async function metrics(directory: string, request: MetricsRequest): Promise<MetricSeries[]> {
+    const own = index(directory)
+    await own.refresh()
+    return own.series(request)
+  }
+
+  return {
+    index,
+    metrics,
+    async list() {
+      const names = (await namesIn(runsFolder)).map((name) => join(resolve(runsFolder), name))
+      const folders = [...names, ...added].filter((directory) => existsSync(join(directory, 'run.json')))
+      const summaries = await Promise.all(folders.map(summary))
+      return summaries.sort((a, b) => (b.created ?? '').localeCompare(a.created ?? '') || b.name.localeCompare(a.name))
+    },
+    async open(directory) {
+      const stored = await readStoredRun(directory)
+      const own = index(directory)
+      const [, evaluations, files, folderLog] = await Promise.all([own.refresh(), readEvaluations(directory), rolloutFiles(directory), readFolderLog(directory)])
+      const { summary: found, message } = await summarise(directory, stored, own.lastStep)
+      const unreadable = own.unreadable + evaluations.unreadable
+      return {
+        summary: found,
+        description: stored,
+        series: own.series({ from: 0, to: everyStep, columns: snapshotColumns }),
+        newestRow: own.length === 0 ? null : own.row(own.length - 1),
+        evaluations: evaluations.values.map((result) => ({ ...result, samplesShown: [] })),
+        rolloutSteps: rangesOf(files.map(({ step }) => step)),
+        ...folderLog,
+        message: unreadable === 0 ? message : `${message} ${unreadable} damaged ${unreadable === 1 ? 'entry was' : 'entries were'} left out.`,
+      }
+    },
+    rollouts: async (directory, step) => (await reader.step(directory, step)).map(({ order, record }) => headerOf(record, order)),
+    async rollout(directory, step, order) {
+      const found = (await reader.step(directory, step)).find((stored) => stored.order === order)
+      if (found !== undefined) return found.record
+      throw new UserError({ code: 'not-found', what: `Step ${step} has no rollout number ${order + 1}.`, place: { file: join(directory, 'rollouts') }, remedy: 'Choose another; a resumed run does its steps again.' })
+    },
+    search: searchRollouts,
+    async evaluation(directory, step) {
+      const file = join(directory, 'eval', `${String(step).padStart(6, '0')}.json`)
+      const parsed = evaluationResultSchema.safeParse(parseJson(await readText(file)))
+      if (parsed.success) return parsed.data
+      throw new UserError({ code: 'not-found', what: `There is no evaluation of step ${step} that can be read.`, place: { file } })
+    },
+    async add(directory) {
+      const full = resolve(directory)
+      await readStoredRun(full)
+      if (dirname(full) !== resolve(runsFolder)) added.add(full)
+      return summary(full)
+    },
+    allowed(directory) {
+      const full = resolve(directory)
+      return added.has(full) ? full : runInside(runsFolder, directory)
+    },
+  }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Text of a file, '' when it is not there. A gzip file that was cut off gives what it holds up to there. */
-async function readText(path: string): Promise<string> {
-  let bytes: Buffer
-  try {
-    bytes = await readFile(path)
-  } catch {
-    return ''
-  }
-  if (!path.endsWith('.gz')) return bytes.toString('utf8')
-  try {
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** Names in a folder, sorted; none when the folder is not there. */
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).sort()
-  } catch {
-    return []
-  }
-}
-
-async function readStoredRun(directory: string): Promise<z.infer<typeof storedRunSchema>> {
-  const file = join(directory, 'run.json')
-  const text = await readText(file)
-  if (text === '') throw new UserError({ code: 'not-found', what: 'This is not a run folder: it has no run.json.', place: { file }, remedy: 'Choose a folder that Satchel made.' })
-  const json = parseJson(text)
-  const version = z.object({ version: z.number() }).safeParse(json)
-  if (version.success && version.data.version > knownVersion) {
-    throw new UserError({ code: 'newer-version', what: `This run was written by a newer Satchel (run format ${version.data.version}).`, place: { file, field: 'version' }, expected: `format ${knownVersion}`, remedy: 'Open it with that version.' })
-  }
-  const stored = storedRunSchema.safeParse(json)
-  if (stored.success) return stored.data
-  const issue = stored.error.issues[0]
-  const place = issue === undefined || issue.path.length === 0 ? { file } : { file, field: issue.path.join('.') }
-  throw new UserError({ code: 'bad-input', what: 'The description of this run cannot be read.', place, expected: issue?.message ?? 'JSON', remedy: 'Copy run.json from a backup, or remove the folder.' })
-}
-
-/** One row a step: a run that went back to a checkpoint wrote some steps twice, and the later row is what happened. */
-export function newestRowPerStep(rows: readonly MetricsRow[]): MetricsRow[] {
-  const kept: MetricsRow[] = []
-  for (const row of rows) {
-    while ((kept.at(-1)?.step ?? -Infinity) >= row.step) kept.pop()
-    kept.push(row)
-  }
-  return kept
+async function summarise(directory: string, stored: StoredRun, lastRow: number): Promise<{ summary: RunSummary; message: string }> {
+  const totalSteps = stored.training.steps
+  const { state, step, message } = await readState(directory, lastRow >= totalSteps)
+  const known = { created: stored.created, estimator: stored.estimator?.name, seed: stored.seed, model: stored.model }
+  const told = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined))
+  return { summary: { name: basename(directory), directory: resolve(directory), state, step: Math.max(step, lastRow), totalSteps, ...told }, message }
 }
 
 async function readEvaluations(directory: string): Promise<Reading<EvaluationResult>> {
   const folder = join(directory, 'eval')
-  const values: EvaluationResult[] = []
-  let unreadable = 0
-  for (const name of await namesIn(folder)) {
-    if (!name.endsWith('.json')) continue
-    const parsed = evaluationResultSchema.safeParse(parseJson(await readText(join(folder, name))))
-    if (parsed.success) values.push(parsed.data)
-    else unreadable += 1
-  }
-  return { values: values.sort((a, b) => a.step - b.step), unreadable }
+  const names = (await namesIn(folder)).filter((name) => /^\d+\.json$/.test(name))
+  const parsed = await Promise.all(names.map(async (name) => evaluationResultSchema.safeParse(parseJson(await readText(join(folder, name))))))
+  const values = parsed.flatMap((result) => (result.success ? [result.data] : []))
+  return { values: values.sort((a, b) => a.step - b.step), unreadable: parsed.length - values.length }
 }
 
-/** Rollouts of the newest step that holds any. */
-async function readNewestRollouts(directory: string): Promise<RolloutRecord[]> {
-  const folder = join(directory, 'rollouts')
-  const files = (await namesIn(folder)).filter((name) => /^\d+\.jsonl(\.gz)?$/.test(name)).reverse()
-  for (const name of files) {
-    const { values } = readJsonLines(await readText(join(folder, name)), rolloutRecordSchema)
-    if (values.length > 0) return values
-  }
-  return []
+/** What the folder knows of the past: checkpoints, evaluations and exports, with the time of their files. */
+async function readFolderLog(directory: string): Promise<{ checkpoints: number[]; exports: ExportNote[]; log: LogEntry[] }> {
+  const checkpoints = (await namesIn(join(directory, 'checkpoints'))).filter((name) => /^\d+$/.test(name))
+  const evaluations = (await namesIn(join(directory, 'eval'))).filter((name) => /^\d+\.json$/.test(name)).slice(-keptLogEntries)
+  const exports = readJsonLines(await readText(join(directory, 'exports.jsonl')), exportNoteSchema).values
+  const entries = await Promise.all([
+    ...checkpoints.map((name) => fileEntry(join(directory, 'checkpoints', name), 'checkpoint', Number(name), `Checkpoint of step ${Number(name)} written.`)),
+    ...evaluations.map((name) => fileEntry(join(directory, 'eval', name), 'evaluation', Number.parseInt(name, 10), `Held-out evaluation after step ${Number.parseInt(name, 10)}.`)),
+  ])
+  const told: LogEntry[] = exports.map(({ time, step, format, storedType, folder }) => ({ time, step, kind: 'export', text: `Exported as ${format}, ${storedType}, to ${folder}.` }))
+  const log = [...entries.flat(), ...told].sort((a, b) => a.time.localeCompare(b.time)).slice(-keptLogEntries)
+  return { checkpoints: checkpoints.map(Number), exports, log }
 }
 
-function processExists(processId: number): boolean {
+async function fileEntry(path: string, kind: LogEntry['kind'], step: number, text: string): Promise<LogEntry[]> {
   try {
-    process.kill(processId, 0)
-    return true
-  } catch (error) {
-    // A process of another user may not be asked, but it is there.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return [{ time: (await stat(path)).mtime.toISOString(), step, kind, text }]
+  } catch {
+    // Removed while we looked: older checkpoints go when new ones come.
+    return []
   }
-}
-
-/** What the folder tells about the run's state. A state of work is believed only while its engine gives signs of life. */
-async function readState(directory: string, done: boolean): Promise<{ state: RunState; step: number; message: string }> {
-  const status = statusSchema.safeParse(parseJson(await readText(join(directory, 'status.json'))))
-  if (!status.success) return { state: done ? 'done' : 'stopped', step: 0, message: done ? 'Done.' : 'Not in progress. Resume continues from the newest checkpoint.' }
-  const { state, step, message, pid, host, time } = status.data
-  if (!isWorking(state)) return { state, step, message }
-  const fresh = Math.abs(Date.now() - Date.parse(time)) < signOfLifeMilliseconds
-  if (fresh && (host !== hostname() || processExists(pid))) return { state, step, message }
-  return { state: 'failed', step, message: 'The engine of this run ended without a word: it was killed, or the machine was switched off. Nothing already written is lost; Resume continues from the newest checkpoint.' }
-}
-
-/**
- * A run from its folder alone.
- * @throws UserError when it is no run folder, or one of a newer version.
- */
-export async function readRun(directory: string): Promise<RunSnapshot> {
-  const stored = await readStoredRun(directory)
-  const metrics = readJsonLines(await readText(join(directory, 'metrics.jsonl')), metricsRowSchema)
-  const evaluations = await readEvaluations(directory)
-  const rows = newestRowPerStep(metrics.values)
-  const { summary, message: words } = await summarise(directory, stored.training.steps, rows.at(-1)?.step ?? 0)
-  const unreadable = metrics.unreadable + evaluations.unreadable
-  return {
-    summary,
-    metrics: rows,
-    evaluations: evaluations.values,
-    newestRollouts: await readNewestRollouts(directory),
-    message: unreadable === 0 ? words : `${words} ${unreadable} damaged ${unreadable === 1 ? 'entry was' : 'entries were'} left out.`,
-  }
-}
-
-async function summarise(directory: string, totalSteps: number, lastRow: number): Promise<{ summary: RunSummary; message: string }> {
-  const { state, step, message } = await readState(directory, lastRow >= totalSteps)
-  return { summary: { name: basename(directory), directory: resolve(directory), state, step: Math.max(step, lastRow), totalSteps }, message }
-}
-
-/** The runs in a folder, newest first by name. One whose run.json cannot be read is listed as failed; opening it tells why. */
-export async function listRuns(runsFolder: string): Promise<RunSummary[]> {
-  const summaries: RunSummary[] = []
-  for (const name of (await namesIn(runsFolder)).reverse()) {
-    const directory = join(runsFolder, name)
-    if (!existsSync(join(directory, 'run.json'))) continue
-    try {
-      const stored = await readStoredRun(directory)
-      const rows = readJsonLines(await readText(join(directory, 'metrics.jsonl')), z.object({ step: z.number().int() }))
-      const { summary } = await summarise(directory, stored.training.steps, rows.values.at(-1)?.step ?? 0)
-      summaries.push(summary)
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      summaries.push({ name, directory: resolve(directory), state: 'failed', step: 0, totalSteps: 0 })
-    }
-  }
-  return summaries
 }
 
 /**

@@ -4,23 +4,26 @@ import { join } from 'node:path'
 import { app, BrowserWindow, ipcMain, session } from 'electron'
 import { callChannel, eventChannel } from '../contract/bridge.ts'
 import { toEnvelope, UserError } from '../contract/errors.ts'
+import { createBackground } from './background.ts'
+import type { Background } from './background.ts'
+import { desktop } from './desktop.ts'
 import { engineEnvironment, findNodeBinary } from './engine-environment.ts'
 import type { EngineProgram } from './engine-process.ts'
-import { createFolderWatcher } from './folder-watcher.ts'
 import { installMenu } from './menu.ts'
 import { isTrustedSender } from './policies.ts'
 import { answerCall } from './router.ts'
-import { createRunHandlers } from './runs.ts'
+import { createRunServices } from './run-services.ts'
 import { registerAppScheme, secureContents, secureSession, senderOf, silenceChromium } from './session.ts'
-import { createSupervisor, defaultPatience } from './supervisor.ts'
+import { defaultPatience } from './supervisor.ts'
 import { openWindow } from './window.ts'
 
 const builtFolder = join(app.getAppPath(), 'out')
 
 /** In a checkout SATCHEL_ENGINE names another engine entry, which is how the tests bring a scripted one. */
-function engineProgram(): EngineProgram {
+function programOf(entry: 'engine' | 'command-line'): EngineProgram {
   const packagedResources = app.isPackaged ? process.resourcesPath : undefined
-  const script = (app.isPackaged ? undefined : process.env['SATCHEL_ENGINE']) ?? join(builtFolder, 'main', 'engine-child.js')
+  const scripted = app.isPackaged || entry !== 'engine' ? undefined : process.env['SATCHEL_ENGINE']
+  const script = scripted ?? join(builtFolder, 'main', entry === 'engine' ? 'engine-child.js' : 'cli.js')
   const nodeBinary = findNodeBinary({ environment: process.env, platform: process.platform, packagedResources, exists: existsSync })
   return { nodeBinary, script, environment: engineEnvironment(process.env) }
 }
@@ -31,9 +34,13 @@ function broadcast(name: string, payload: unknown): void {
   }
 }
 
-function focusWindow(): void {
+/** Opens the window, or brings it to the front. */
+function showWindow(background: Background): void {
   const window = BrowserWindow.getAllWindows()[0]
-  if (window === undefined) return
+  if (window === undefined) {
+    background.guard(openWindow(join(builtFolder, 'preload', 'preload.cjs')))
+    return
+  }
   if (window.isMinimized()) window.restore()
   window.focus()
 }
@@ -43,14 +50,19 @@ async function start(): Promise<void> {
   secureSession(session.defaultSession, join(builtFolder, 'renderer'))
   installMenu(!app.isPackaged)
 
-  const supervisor = createSupervisor({
-    program: engineProgram,
+  const data = process.env['SATCHEL_RUNS'] ?? app.getPath('userData')
+  const background: Background = createBackground({ trayIcon: join(app.getAppPath(), 'resources', 'icons', 'tray.png'), showWindow: () => showWindow(background) })
+  const runs = createRunServices({
+    runsFolder: join(data, 'runs'),
+    reportsFolder: join(data, 'reports'),
+    demoFile: join(app.getAppPath(), 'resources', 'demo', 'run.json'),
+    desktop,
     patience: defaultPatience,
-    announce: (directory, event) => broadcast('run.event', { directory, event }),
+    program: programOf,
+    announce: broadcast,
+    onActivity: (activity) => ('queue' in activity ? background.hearQueue(activity.queue.length) : background.hear(activity.directory, activity.event)),
   })
-  const runsFolder = join(process.env['SATCHEL_RUNS'] ?? app.getPath('userData'), 'runs')
-  const watcher = createFolderWatcher((directory, event) => broadcast('run.event', { directory, event }))
-  const handlers = createRunHandlers(runsFolder, supervisor, watcher)
+  const handlers = runs.handlers
   ipcMain.handle(callChannel, (event, name: unknown, request: unknown) => {
     if (isTrustedSender(senderOf(event))) return answerCall(handlers, name, request)
     return { ok: false, error: toEnvelope(new UserError({ code: 'usage', what: 'Only the page of Satchel is answered.' })) }
@@ -61,15 +73,18 @@ async function start(): Promise<void> {
     if (enginesGone) return
     // Engines write a checkpoint before the app leaves.
     event.preventDefault()
-    watcher.dispose()
-    void supervisor.dispose().finally(() => {
+    background.dispose()
+    void runs.dispose().finally(() => {
       enginesGone = true
       app.quit()
     })
   })
-  app.on('window-all-closed', () => app.quit())
-  app.on('second-instance', focusWindow)
-  openWindow(join(builtFolder, 'preload', 'preload.cjs'))
+  app.on('window-all-closed', () => {
+    if (!background.staysAlive()) app.quit()
+  })
+  app.on('second-instance', () => showWindow(background))
+  app.on('activate', () => showWindow(background))
+  showWindow(background)
 }
 
 registerAppScheme()

@@ -1,16 +1,42 @@
 // Answers the page's calls about runs: the folder tells what was, the supervisor tells what is.
 import { mkdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { RunSnapshot, runCalls, RunSummary } from '../contract/calls/runs.ts'
+import type { RunSnapshot, RunSummary } from '../contract/calls/run-data.ts'
+import type { runCalls } from '../contract/calls/runs.ts'
 import type { HandlersOf } from '../contract/calls/shared.ts'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EngineEvent } from '../contract/events.ts'
+import type { CommandLine } from './command-line.ts'
+import type { Desktop } from './desktop.ts'
 import { leaveCommand } from './folder-commands.ts'
 import type { FolderWatcher } from './folder-watcher.ts'
-import { isWorking, listRuns, readRun, runInside } from './library.ts'
+import type { RunLibrary } from './library.ts'
+import { createConfigHandlers } from './run-configs.ts'
+import { createOutputHandlers } from './run-outputs.ts'
+import type { RunLog } from './run-log.ts'
+import type { RunQueue } from './run-queue.ts'
+import { isWorking } from './run-state.ts'
 import type { Supervisor } from './supervisor.ts'
 
 export type RunHandlers = HandlersOf<typeof runCalls>
+
+/** What the handlers work with. */
+export interface RunServices {
+  /** The folder whose children are runs. */
+  readonly runsFolder: string
+  /** A folder of the app's own, for reports about several runs. */
+  readonly reportsFolder: string
+  /** run.json of the built-in demo. */
+  readonly demoFile: string
+  readonly library: RunLibrary
+  readonly supervisor: Supervisor
+  readonly queue: RunQueue
+  readonly watcher: FolderWatcher
+  readonly log: RunLog
+  readonly commandLine: CommandLine
+  readonly desktop: Desktop
+  readonly onProgress: (job: string, line: string) => void
+}
 
 /** What the supervisor knows better than the folder: the present state of its own runs, and why an engine of its own went without a word. */
 function supervisedState(summary: RunSummary, supervisor: Supervisor): Extract<EngineEvent, { type: 'state' }> | undefined {
@@ -24,26 +50,32 @@ function withSupervisedState(summary: RunSummary, supervisor: Supervisor): RunSu
 }
 
 /** A run from its folder; from what the supervisor knows while an engine has named its folder but not made it yet, or failed before it did. */
-async function readRunOrAnnounced(directory: string, supervisor: Supervisor): Promise<RunSnapshot> {
+async function readRunOrAnnounced(directory: string, { library, supervisor }: RunServices): Promise<RunSnapshot> {
   try {
-    return await readRun(directory)
+    return await library.open(directory)
   } catch (error) {
     const state = supervisor.presentState(directory) ?? supervisor.lastState(directory)
     if (state === undefined || !(error instanceof UserError && error.envelope.code === 'not-found')) throw error
     const summary = { name: basename(directory), directory, state: state.state, step: state.step, totalSteps: state.totalSteps }
-    return { summary, metrics: [], evaluations: [], newestRollouts: [], message: state.message }
+    return { summary, description: {}, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], exports: [], log: [], message: state.message }
   }
 }
 
-async function openRun(directory: string, supervisor: Supervisor, watcher: FolderWatcher): Promise<RunSnapshot> {
-  const snapshot = await readRunOrAnnounced(directory, supervisor)
+async function openRun(directory: string, services: RunServices): Promise<RunSnapshot> {
+  const { supervisor, watcher, log } = services
+  const snapshot = await readRunOrAnnounced(directory, services)
   // An engine that was started elsewhere tells us nothing; its folder does.
-  const elsewhere = supervisor.presentState(directory) === undefined && isWorking(snapshot.summary.state)
-  watcher.watch(elsewhere ? snapshot : undefined)
-  return { ...snapshot, summary: withSupervisedState(snapshot.summary, supervisor), message: supervisedState(snapshot.summary, supervisor)?.message ?? snapshot.message }
+  if (supervisor.presentState(directory) === undefined && isWorking(snapshot.summary.state)) watcher.watch(snapshot)
+  return {
+    ...snapshot,
+    summary: withSupervisedState(snapshot.summary, supervisor),
+    message: supervisedState(snapshot.summary, supervisor)?.message ?? snapshot.message,
+    log: [...snapshot.log, ...log.entries(directory)].sort((a, b) => a.time.localeCompare(b.time)),
+  }
 }
 
-async function ensureFolder(folder: string): Promise<void> {
+/** Makes a folder of the app. @throws UserError `storage` when it cannot be made */
+export async function ensureFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true })
   } catch (error) {
@@ -55,24 +87,59 @@ async function ensureFolder(folder: string): Promise<void> {
 }
 
 /** Tells the engine of a run something: over its channel when it is ours, through the folder when it was started elsewhere. */
-async function command(supervisor: Supervisor, directory: string, told: 'pause' | 'continue' | 'stop', elsewhere: EngineCommand): Promise<Record<string, never>> {
-  if (supervisor.presentState(directory) === undefined && isWorking((await readRun(directory)).summary.state)) await leaveCommand(directory, elsewhere)
+async function command({ supervisor, library }: RunServices, directory: string, told: 'pause' | 'continue' | 'stop' | 'stopNow' | 'checkpoint', elsewhere: EngineCommand): Promise<Record<string, never>> {
+  if (supervisor.presentState(directory) === undefined && isWorking((await library.open(directory)).summary.state)) await leaveCommand(directory, elsewhere)
   else supervisor[told](directory)
   return {}
 }
 
-/** The handlers for every call about runs. `runsFolder` is the folder whose children are runs. */
-export function createRunHandlers(runsFolder: string, supervisor: Supervisor, watcher: FolderWatcher): RunHandlers {
+/** The handlers for every call about runs. */
+export function createRunHandlers(services: RunServices): RunHandlers {
+  const { library, supervisor, queue, runsFolder, commandLine } = services
   return {
-    'runs.list': async () => (await listRuns(runsFolder)).map((summary) => withSupervisedState(summary, supervisor)),
-    'runs.open': async ({ directory }) => openRun(runInside(runsFolder, directory), supervisor, watcher),
+    ...createConfigHandlers(services),
+    ...createOutputHandlers(services),
+    'runs.list': async () => (await library.list()).map((summary) => withSupervisedState(summary, supervisor)),
+    'runs.open': async ({ directory }) => openRun(library.allowed(directory), services),
+    'runs.metrics': async ({ directory, ...request }) => library.metrics(library.allowed(directory), request),
+    'runs.rollouts': async ({ directory, step }) => library.rollouts(library.allowed(directory), step),
+    'runs.rollout': async ({ directory, step, order }) => library.rollout(library.allowed(directory), step, order),
+    'runs.search': async ({ directory, query, from }) => library.search(library.allowed(directory), query, from),
+    'runs.evaluation': async ({ directory, step }) => library.evaluation(library.allowed(directory), step),
     'runs.startDemo': async ({ seed }) => {
       await ensureFolder(runsFolder)
       return supervisor.startDemo(seed, runsFolder)
     },
-    'runs.pause': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'pause', { type: 'pause' }),
-    'runs.continue': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'continue', { type: 'resume' }),
-    'runs.stop': ({ directory }) => command(supervisor, runInside(runsFolder, directory), 'stop', { type: 'stop' }),
-    'runs.resume': async ({ directory }) => supervisor.resume(runInside(runsFolder, directory)),
+    'runs.start': async ({ config }) => {
+      await ensureFolder(runsFolder)
+      const name = typeof config['name'] === 'string' ? config['name'] : 'run'
+      return queue.submit({ start: { type: 'start', config, runsDirectory: runsFolder }, name, what: 'start', detail: detailOf(config) })
+    },
+    'runs.queue': async () => queue.list(),
+    'runs.unqueue': async ({ id }) => {
+      queue.remove(id)
+      return {}
+    },
+    'runs.pause': ({ directory }) => command(services, library.allowed(directory), 'pause', { type: 'pause' }),
+    'runs.continue': ({ directory }) => command(services, library.allowed(directory), 'continue', { type: 'resume' }),
+    'runs.stop': ({ directory }) => command(services, library.allowed(directory), 'stop', { type: 'stop' }),
+    'runs.stopNow': ({ directory }) => command(services, library.allowed(directory), 'stopNow', { type: 'stop-now' }),
+    'runs.checkpoint': ({ directory }) => command(services, library.allowed(directory), 'checkpoint', { type: 'checkpoint' }),
+    'runs.resume': async ({ directory }) => supervisor.resume(library.allowed(directory)),
+    'runs.cancel': async ({ job }) => {
+      commandLine.cancel(job)
+      return {}
+    },
   }
+}
+
+/** A few words about a configuration: its estimator and how long it runs. */
+function detailOf(config: Readonly<Record<string, unknown>>): string {
+  const part = (block: string, field: string): unknown => {
+    const value = config[block]
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined
+  }
+  const name = part('estimator', 'name')
+  const steps = part('training', 'steps')
+  return [typeof name === 'string' ? name : 'bot-grpo', typeof steps === 'number' ? `${steps} steps` : ''].filter((words) => words !== '').join(', ')
 }

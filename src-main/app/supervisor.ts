@@ -1,6 +1,6 @@
 // Owns the engine processes: one per run, one run at a time. Announces what they say, and says what happened when one falls silent.
 import { basename, resolve } from 'node:path'
-import type { RunSummary } from '../contract/calls.ts'
+import type { RunSummary } from '../contract/calls/run-data.ts'
 import { describeError, UserError } from '../contract/errors.ts'
 import type { EngineEvent, EngineStart, RunState } from '../contract/events.ts'
 import { startEngineProcess } from './engine-process.ts'
@@ -31,15 +31,25 @@ export interface SupervisorOptions {
   readonly patience: Patience
   /** Hears every event of every run, and the supervisor's own `state` events. */
   readonly announce: (directory: string, event: EngineEvent) => void
+  /** Called when the last engine has gone: the next run may start. */
+  readonly onIdle?: () => void
 }
 
 export interface Supervisor {
+  /** Starts an engine. @throws UserError `usage` while another is at work, `engine` or what the engine said when it cannot start */
+  start(start: EngineStart): Promise<RunSummary>
   startDemo(seed: number, runsDirectory: string): Promise<RunSummary>
   resume(directory: string): Promise<RunSummary>
   pause(directory: string): void
   continue(directory: string): void
   /** Finish the step and stop; asked a second time, stop at once. Returns immediately: the end is announced. */
   stop(directory: string): void
+  /** Stop at once; the step in progress is dropped. */
+  stopNow(directory: string): void
+  /** Write a checkpoint after the step in progress. */
+  checkpoint(directory: string): void
+  /** Whether an engine is at work, or leaving. */
+  busy(): boolean
   /** The newest `state` of a run in progress here; undefined for others. */
   presentState(directory: string): StateEvent | undefined
   /** The last `state` of a run whose engine has gone since the app started; undefined for others. */
@@ -153,6 +163,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     clearTimeout(run.timer)
     clearTimeout(run.silence)
     processes.delete(run)
+    if (processes.size === 0 && !disposed) options.onIdle?.()
     if (run.state === undefined) return
     const directory = resolve(run.state.runDirectory)
     if (!finalStates.includes(run.state.state)) {
@@ -226,11 +237,19 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   return {
+    start: launch,
     startDemo: (seed, runsDirectory) => launch({ type: 'start', demo: { seed, runsDirectory } }),
     resume: (directory) => launch({ type: 'start', runDirectory: resolve(directory), resume: true }),
     pause: (directory) => liveRun(directory).process.send({ type: 'pause' }),
     continue: (directory) => liveRun(directory).process.send({ type: 'resume' }),
     stop: (directory) => stopRun(liveRun(directory)),
+    stopNow: (directory) => {
+      const run = liveRun(directory)
+      if (run.stopRequested === 'no') run.stopRequested = 'after-step'
+      stopRun(run)
+    },
+    checkpoint: (directory) => liveRun(directory).process.send({ type: 'checkpoint' }),
+    busy: () => processes.size > 0,
     presentState: (directory) => active.get(resolve(directory))?.state,
     lastState: (directory) => finished.get(resolve(directory)),
     dispose: async () => {

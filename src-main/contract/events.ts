@@ -7,7 +7,7 @@ export type RunState = z.infer<typeof runStateSchema>
 export const phaseSchema = z.enum(['load', 'evaluate', 'generate', 'score', 'update', 'checkpoint'])
 export type Phase = z.infer<typeof phaseSchema>
 
-const errorEnvelopeSchema = z.object({
+export const errorEnvelopeSchema = z.object({
   code: z.enum(['usage', 'bad-input', 'not-found', 'newer-version', 'storage', 'network', 'device', 'stopped', 'engine']),
   what: z.string(),
   place: z.object({ file: z.string().optional(), row: z.number().optional(), field: z.string().optional() }),
@@ -65,15 +65,20 @@ export const evaluationResultSchema = z.object({
 })
 export type EvaluationResult = z.infer<typeof evaluationResultSchema>
 
-export const engineEventSchema = z.discriminatedUnion('type', [
+/** What an engine says and the app hands on to the page as it is. */
+export const announcedEvents = [
   z.object({ type: z.literal('state'), state: runStateSchema, step: z.number().int(), totalSteps: z.number().int(), secondsLeft: z.number().nullable(), runDirectory: z.string(), message: z.string() }),
   z.object({ type: z.literal('progress'), phase: phaseSchema, step: z.number().int(), done: z.number(), total: z.number() }),
   z.object({ type: z.literal('metrics'), row: metricsRowSchema }),
-  z.object({ type: z.literal('rollouts'), rollouts: z.array(rolloutRecordSchema) }),
   z.object({ type: z.literal('evaluation'), result: evaluationResultSchema }),
   z.object({ type: z.literal('checkpoint'), step: z.number().int(), path: z.string() }),
   z.object({ type: z.literal('warning'), message: z.string() }),
   z.object({ type: z.literal('error'), error: errorEnvelopeSchema }),
+] as const
+
+export const engineEventSchema = z.discriminatedUnion('type', [
+  ...announcedEvents,
+  z.object({ type: z.literal('rollouts'), rollouts: z.array(rolloutRecordSchema) }),
 ])
 export type EngineEvent = z.infer<typeof engineEventSchema>
 
@@ -98,5 +103,7 @@ export type EngineCommand = z.infer<typeof engineCommandSchema>
 export const engineStartSchema = z.union([
   z.strictObject({ type: z.literal('start'), demo: z.strictObject({ seed: z.number().int().nonnegative(), runsDirectory: z.string().min(1) }) }),
   z.strictObject({ type: z.literal('start'), runDirectory: z.string().min(1), resume: z.literal(true) }),
+  /** A new run in a new folder of `runsDirectory`, named after the configuration; the engine checks the configuration. */
+  z.strictObject({ type: z.literal('start'), config: z.record(z.string(), z.unknown()), runsDirectory: z.string().min(1) }),
 ])
 export type EngineStart = z.infer<typeof engineStartSchema>

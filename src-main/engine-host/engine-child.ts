@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { toEnvelope, UserError } from '../contract/errors.ts'
 import { engineCommandSchema, engineStartSchema } from '../contract/events.ts'
 import type { EngineEvent, EngineStart } from '../contract/events.ts'
+import { parseRunConfig } from '../engine/training/run-folder-reading.ts'
 import { newRunDirectory } from '../engine/training/run-folder.ts'
 import { runTraining } from '../engine/training/run.ts'
 import { writeRunReport } from '../engine/training/report.ts'
@@ -33,7 +34,7 @@ async function run(start: EngineStart): Promise<void> {
     tell(event)
   }
   try {
-    const what = 'resume' in start ? { start: { resume: true } as const, runDirectory: start.runDirectory } : { start: { config: await demoConfig(start.demo.seed) }, runDirectory: newRunDirectory(start.demo.runsDirectory, 'demo') }
+    const what = await whatToRun(start)
     await runTraining({ ...what, onEvent, commands: queue })
     await writeRunReport(what.runDirectory).catch((error: unknown) => complain(error))
     process.exitCode = 0
@@ -42,6 +43,14 @@ async function run(start: EngineStart): Promise<void> {
     complain(error)
     process.exitCode = exitCodeOf(error)
   }
+}
+
+/** The start message as the training loop takes it. @throws UserError naming the field of a configuration that is wrong */
+async function whatToRun(start: EngineStart): Promise<Pick<Parameters<typeof runTraining>[0], 'start' | 'runDirectory'>> {
+  if ('resume' in start) return { start: { resume: true }, runDirectory: start.runDirectory }
+  if ('demo' in start) return { start: { config: await demoConfig(start.demo.seed) }, runDirectory: newRunDirectory(start.demo.runsDirectory, 'demo') }
+  const config = parseRunConfig(start.config, 'run.json')
+  return { start: { config }, runDirectory: newRunDirectory(start.runsDirectory, config.name) }
 }
 
 function complain(error: unknown): void {

@@ -2,8 +2,9 @@
 import type { Component } from 'svelte'
 import type { AppState } from '../state/app-state.svelte.ts'
 import type { IconName } from '../ui/icons.ts'
-import DemoRunPage from './demo-run-page.svelte'
 import HomePage from './home-page.svelte'
+import MonitorPage from './monitor-page.svelte'
+import RolloutsPage from './rollouts-page.svelte'
 
 /** What a page is about; the navigation puts those of one group together. */
 export type PageGroup = 'start' | 'prepare' | 'runs' | 'app'
@@ -19,7 +20,8 @@ export interface Page {
 
 export const pages: readonly [Page, ...Page[]] = [
   { id: 'home', title: 'Home', icon: 'home', group: 'start', component: HomePage },
-  { id: 'demo', title: 'Demo run', icon: 'run', group: 'runs', component: DemoRunPage },
+  { id: 'monitor', title: 'Monitor', icon: 'run', group: 'runs', component: MonitorPage },
+  { id: 'rollouts', title: 'Rollouts', icon: 'rollouts', group: 'runs', component: RolloutsPage },
 ]
 
 /** Headings of the groups; empty where a group needs none. */

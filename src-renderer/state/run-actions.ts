@@ -12,6 +12,7 @@ export interface RunActions {
   /** 'continue' a paused engine, or 'restart' one from the newest checkpoint. */
   readonly resume: 'continue' | 'restart' | false
   readonly stop: boolean
+  readonly checkpoint: boolean
 }
 
 /** What may be pressed now. One run at a time: while any is live, no other starts. */
@@ -24,6 +25,7 @@ export function runActions(view: AppView): RunActions {
     start: idle && !anyLive,
     pause: idle && state === 'running',
     resume: !idle ? false : state === 'paused' ? 'continue' : restartable && !anyLive ? 'restart' : false,
+    checkpoint: idle && (state === 'running' || state === 'paused'),
     stop: idle && (state === 'starting' || state === 'running' || state === 'paused' || state === 'stopping'),
   }
 }
@@ -70,7 +72,7 @@ export function statusSentence(view: RunView): string {
   switch (state) {
     case 'starting':
     case 'running':
-      return view.progress === null && view.metrics.length === 0 ? view.message || 'Starting the engine.' : workSentence(view)
+      return view.progress === null && view.newestRow === null ? view.message || 'Starting the engine.' : workSentence(view)
     case 'paused':
       return `Paused after step ${step} of ${totalSteps}. Resume goes on from here.`
     case 'stopping':

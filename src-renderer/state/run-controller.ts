@@ -1,19 +1,23 @@
 // Asks the app once, then listens. Publishes a fresh, immutable view after every change; draws nothing.
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { CallName, CallRequest, CallResponse, RunSummary } from '../../src-main/contract/calls.ts'
+import type { QueuedRun } from '../../src-main/contract/calls/run-data.ts'
+import type { PageRunEvent } from '../../src-main/contract/calls/runs.ts'
 import type { ErrorEnvelope } from '../../src-main/contract/errors.ts'
-import type { EngineEvent } from '../../src-main/contract/events.ts'
+import { manyLiveRows, seriesOf, withRow } from './run-series.ts'
 import { applyEvent, viewOf } from './run-view.ts'
 import type { RunView } from './run-view.ts'
 
 /** A request that is on its way; its button waits. */
-export type Pending = 'start' | 'pause' | 'continue' | 'stop' | 'resume' | null
+export type Pending = 'start' | 'pause' | 'continue' | 'stop' | 'stop-now' | 'checkpoint' | 'resume' | null
 
 export interface AppView {
   readonly load: 'loading' | 'ready' | 'failed'
   /** Newest first. */
   readonly runs: readonly RunSummary[]
   readonly selected: RunView | null
+  /** Runs that wait for their turn. */
+  readonly queue: readonly QueuedRun[]
   readonly pending: Pending
   /** The last call that failed, until it is dismissed or the next call is made. */
   readonly problem: ErrorEnvelope | null
@@ -23,20 +27,28 @@ export interface RunController {
   load(): Promise<void>
   select(directory: string): Promise<void>
   startDemo(seed: number): Promise<void>
+  /** Starts a run as configured, or lets it wait. `started` is shown at once; undefined where it could not be had (`problem` says why). */
+  start(config: Readonly<Record<string, unknown>>): Promise<'started' | 'waiting' | undefined>
+  unqueue(id: string): Promise<void>
+  /** Asks for a run folder from elsewhere and shows it. */
+  addFolder(): Promise<void>
   pause(): Promise<void>
   continueRun(): Promise<void>
   stop(): Promise<void>
+  stopNow(): Promise<void>
+  checkpoint(): Promise<void>
   resume(): Promise<void>
   dismissProblem(): void
   dispose(): void
 }
 
-export const initialAppView: AppView = { load: 'loading', runs: [], selected: null, pending: null, problem: null }
+export const initialAppView: AppView = { load: 'loading', runs: [], selected: null, queue: [], pending: null, problem: null }
 
 export function createRunController(bridge: SatchelBridge, publish: (view: AppView) => void): RunController {
   let view = initialAppView
+  let thinning = false
   /** Events of a run whose snapshot is on its way. */
-  let opening: { directory: string; events: EngineEvent[] } | null = null
+  let opening: { directory: string; events: PageRunEvent[] } | null = null
 
   function change(part: Partial<AppView>): void {
     view = { ...view, ...part }
@@ -51,17 +63,31 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
   }
 
   function putSummary(summary: RunSummary): RunSummary[] {
-    if (view.runs.some((run) => run.directory === summary.directory)) return view.runs.map((run) => (run.directory === summary.directory ? summary : run))
+    if (view.runs.some((run) => run.directory === summary.directory)) return view.runs.map((run) => (run.directory === summary.directory ? { ...run, ...summary } : run))
     return [summary, ...view.runs]
   }
 
-  function hear(directory: string, event: EngineEvent): void {
+  /** A long run asks for its thinned curves again, and keeps the rows that come meanwhile. */
+  async function thin(directory: string): Promise<void> {
+    thinning = true
+    const outcome = await bridge.call('runs.metrics', { directory, from: 0, to: Number.MAX_SAFE_INTEGER, columns: 500 })
+    thinning = false
+    const { selected } = view
+    if (!outcome.ok || selected?.summary.directory !== directory) return
+    const last = Math.max(0, ...outcome.value.map(({ steps }) => steps.at(-1) ?? 0))
+    change({ selected: { ...selected, series: selected.series.live.filter(({ step }) => step > last).reduce(withRow, seriesOf(outcome.value)) } })
+  }
+
+  function hear(directory: string, event: PageRunEvent): void {
     if (opening?.directory === directory) {
       opening.events.push(event)
     } else if (view.selected?.summary.directory === directory) {
       const selected = applyEvent(view.selected, event)
       const sameSummary = selected.summary === view.selected.summary
       change({ selected, runs: sameSummary ? view.runs : putSummary(selected.summary) })
+      if (selected.series.live.length > manyLiveRows && !thinning) void thin(directory)
+      // A run that was opened before its engine had made its folder.
+      if (event.type === 'state' && event.totalSteps > 0 && Object.keys(selected.description).length === 0) void select(directory)
     } else if (event.type === 'state') {
       const name = directory.split(/[\\/]/).at(-1) ?? directory
       change({ runs: putSummary({ name, directory, state: event.state, step: event.step, totalSteps: event.totalSteps }) })
@@ -69,7 +95,7 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
   }
 
   async function select(directory: string): Promise<void> {
-    const mine = { directory, events: [] as EngineEvent[] }
+    const mine = { directory, events: [] as PageRunEvent[] }
     opening = mine
     const snapshot = await ask('runs.open', { directory })
     // Another run was chosen meanwhile.
@@ -87,29 +113,61 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
     change({ pending: null })
   }
 
-  function actOnSelected(pending: Pending, name: 'runs.pause' | 'runs.continue' | 'runs.stop' | 'runs.resume'): Promise<void> {
+  function actOnSelected(pending: Pending, name: 'runs.pause' | 'runs.continue' | 'runs.stop' | 'runs.stopNow' | 'runs.checkpoint' | 'runs.resume'): Promise<void> {
     const directory = view.selected?.summary.directory
     return directory === undefined ? Promise.resolve() : act(pending, () => ask(name, { directory }))
   }
 
-  const unsubscribe = bridge.subscribe('run.event', ({ directory, event }) => hear(directory, event))
+  async function start(config: Readonly<Record<string, unknown>>): Promise<'started' | 'waiting' | undefined> {
+    change({ pending: 'start', problem: null })
+    const answer = await ask('runs.start', { config })
+    if (answer !== undefined && 'started' in answer) await select(answer.started.directory)
+    change({ pending: null })
+    return answer === undefined ? undefined : 'started' in answer ? 'started' : 'waiting'
+  }
+
+  async function list(): Promise<boolean> {
+    const runs = await ask('runs.list', {})
+    if (runs !== undefined) change({ runs })
+    return runs !== undefined
+  }
+
+  const subscriptions = [
+    bridge.subscribe('run.event', ({ directory, event }) => hear(directory, event)),
+    bridge.subscribe('runs.changed', () => void list()),
+    bridge.subscribe('runs.queued', ({ queue, started, problem }) => {
+      change({ queue, ...(problem === null ? {} : { problem }), ...(started === null ? {} : { runs: putSummary(started) }) })
+      // The one that waited longest is what the person wants to see next, unless they look at a run at work.
+      if (started !== null && (view.selected === null || !isLive(view.selected.summary))) void select(started.directory)
+    }),
+  ]
   return {
     load: async () => {
-      const runs = await ask('runs.list', {})
-      if (runs === undefined) return change({ load: 'failed' })
-      change({ runs })
-      const newest = runs.find((run) => isLive(run)) ?? runs[0]
+      if (!(await list())) return change({ load: 'failed' })
+      const newest = view.runs.find((run) => isLive(run)) ?? view.runs[0]
       if (newest !== undefined) await select(newest.directory)
       change({ load: 'ready' })
     },
     select,
     startDemo: (seed) => act('start', () => ask('runs.startDemo', { seed })),
+    start,
+    unqueue: async (id) => {
+      await ask('runs.unqueue', { id })
+    },
+    addFolder: async () => {
+      const added = await ask('runs.add', {})
+      if (added === undefined || added === null) return
+      await list()
+      await select(added.directory)
+    },
     pause: () => actOnSelected('pause', 'runs.pause'),
     continueRun: () => actOnSelected('continue', 'runs.continue'),
     stop: () => actOnSelected('stop', 'runs.stop'),
+    stopNow: () => actOnSelected('stop-now', 'runs.stopNow'),
+    checkpoint: () => actOnSelected('checkpoint', 'runs.checkpoint'),
     resume: () => actOnSelected('resume', 'runs.resume'),
     dismissProblem: () => change({ problem: null }),
-    dispose: unsubscribe,
+    dispose: () => subscriptions.forEach((unsubscribe) => unsubscribe()),
   }
 }
 

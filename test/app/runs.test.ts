@@ -4,16 +4,14 @@ import type { ChildProcess } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { EngineEvent } from '../../src-main/contract/events.ts'
 import { engineEventSchema } from '../../src-main/contract/events.ts'
 import { engineEnvironment } from '../../src-main/app/engine-environment.ts'
-import { createFolderWatcher, eventsBetween } from '../../src-main/app/folder-watcher.ts'
-import type { FolderWatcher } from '../../src-main/app/folder-watcher.ts'
-import { readRun } from '../../src-main/app/library.ts'
-import { createRunHandlers } from '../../src-main/app/runs.ts'
+import type { Desktop } from '../../src-main/app/desktop.ts'
+import { createRunServices } from '../../src-main/app/run-services.ts'
+import type { RunServicesHandle } from '../../src-main/app/run-services.ts'
 import type { RunHandlers } from '../../src-main/app/runs.ts'
-import { createSupervisor, defaultPatience } from '../../src-main/app/supervisor.ts'
-import type { Supervisor } from '../../src-main/app/supervisor.ts'
+import { defaultPatience } from '../../src-main/app/supervisor.ts'
+import type { PageRunEvent } from '../../src-main/contract/calls/runs.ts'
 
 const fakeEngine = resolve('test/support/fake-engine.mjs')
 const fakeEnvironment = { ...engineEnvironment(process.env), SATCHEL_FAKE_STEP_MILLISECONDS: '20', SATCHEL_FAKE_STEPS: '500' }
@@ -23,28 +21,36 @@ const eventually = { timeout: 30_000 }
 
 let home: string
 let runsFolder: string
-let supervisor: Supervisor
-let watcher: FolderWatcher
+let runs: RunServicesHandle
 let handlers: RunHandlers
-let heard: EngineEvent[]
+let heard: PageRunEvent[]
 let elsewhere: ChildProcess | undefined
+
+/** A desktop on which the person chooses nothing. */
+const noDesktop: Desktop = { chooseFile: async () => null, chooseFolder: async () => null, choosePlace: async () => null, openFile: async () => undefined, showFolder: () => undefined, printPdf: async () => undefined }
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'satchel-runs-'))
   runsFolder = join(home, 'deep', 'runs')
   heard = []
-  const announce = (_directory: string, event: EngineEvent): void => {
-    heard.push(event)
-  }
-  supervisor = createSupervisor({ program: () => ({ nodeBinary: process.execPath, script: fakeEngine, environment: fakeEnvironment }), patience: { ...defaultPatience, quit: 20_000 }, announce })
-  watcher = createFolderWatcher(announce, 30)
-  handlers = createRunHandlers(runsFolder, supervisor, watcher)
+  runs = createRunServices({
+    runsFolder,
+    reportsFolder: join(home, 'reports'),
+    demoFile: resolve('resources/demo/run.json'),
+    desktop: noDesktop,
+    patience: { ...defaultPatience, quit: 20_000 },
+    program: () => ({ nodeBinary: process.execPath, script: fakeEngine, environment: fakeEnvironment }),
+    announce: (name, payload) => {
+      if (name === 'run.event') heard.push((payload as { event: PageRunEvent }).event)
+    },
+    pollMilliseconds: 30,
+  })
+  handlers = runs.handlers
 })
 afterEach(async () => {
-  watcher.dispose()
   elsewhere?.kill('SIGKILL')
   elsewhere = undefined
-  await supervisor.dispose()
+  await runs.dispose()
   rmSync(home, { recursive: true, force: true, maxRetries: 3 })
 })
 
@@ -67,7 +73,7 @@ describe('runs of this app', () => {
     const started = await handlers['runs.startDemo']({ seed: 1 })
     expect(existsSync(runsFolder)).toBe(true)
     // The engine has named its folder and not made it yet.
-    expect(await handlers['runs.open']({ directory: started.directory })).toMatchObject({ summary: { name: 'demo-1', state: 'starting' }, metrics: [] })
+    expect(await handlers['runs.open']({ directory: started.directory })).toMatchObject({ summary: { name: 'demo-1', state: 'starting' }, series: [] })
     await expect.poll(() => handlers['runs.list']({}), eventually).toMatchObject([{ directory: started.directory, state: 'running' }])
     await handlers['runs.pause']({ directory: started.directory })
     await expect.poll(async () => (await handlers['runs.open']({ directory: started.directory })).summary.state, eventually).toBe('paused')
@@ -80,7 +86,7 @@ describe('runs of this app', () => {
     const { directory } = await handlers['runs.startDemo']({ seed: 1 })
     await expect.poll(() => existsSync(join(directory, 'status.json')), eventually).toBe(true)
     process.kill((JSON.parse(readFileSync(join(directory, 'status.json'), 'utf8')) as { pid: number }).pid, 'SIGKILL')
-    await expect.poll(() => supervisor.lastState(directory)?.state, eventually).toBe('failed')
+    await expect.poll(() => runs.supervisor.lastState(directory)?.state, eventually).toBe('failed')
     expect(await handlers['runs.open']({ directory })).toMatchObject({ summary: { state: 'failed' }, message: expect.stringMatching(/engine process was killed/) as string })
   })
 
@@ -90,7 +96,7 @@ describe('runs of this app', () => {
   })
 
   it('are the only folders the page may name', async () => {
-    for (const name of ['runs.open', 'runs.pause', 'runs.continue', 'runs.stop', 'runs.resume'] as const) {
+    for (const name of ['runs.open', 'runs.pause', 'runs.continue', 'runs.stop', 'runs.stopNow', 'runs.checkpoint', 'runs.resume'] as const) {
       await expect((async () => handlers[name]({ directory: home }))(), name).rejects.toThrow(/not in the runs folder/)
     }
   })
@@ -103,7 +109,7 @@ describe('runs an engine elsewhere works on', () => {
     const directory = summary?.directory as string
     expect((await handlers['runs.open']({ directory })).summary.state).toBe('running')
     await expect.poll(() => heard.filter((event) => event.type === 'metrics').length, eventually).toBeGreaterThan(2)
-    expect(heard.some((event) => event.type === 'rollouts')).toBe(true)
+    expect(heard.some((event) => event.type === 'rollouts-written')).toBe(true)
     await handlers['runs.stop']({ directory })
     expect(JSON.parse(readFileSync(join(directory, 'control.json'), 'utf8'))).toEqual({ type: 'stop' })
   })
@@ -117,13 +123,49 @@ describe('runs an engine elsewhere works on', () => {
   })
 })
 
-describe('eventsBetween', () => {
-  it('says nothing when nothing is new, and only what is new otherwise', async () => {
+describe('a configured run', () => {
+  it('starts with its configuration, writes a checkpoint when asked, and stops at once when asked', async () => {
+    const answer = await handlers['runs.start']({ config: { name: 'mine', training: { steps: 300 }, estimator: { name: 'grpo' } } })
+    const directory = 'started' in answer ? answer.started.directory : ''
+    expect(directory).toBe(join(runsFolder, 'mine-1'))
+    await expect.poll(() => heard.some((event) => event.type === 'metrics'), eventually).toBe(true)
+    expect(await handlers['runs.open']({ directory })).toMatchObject({ summary: { totalSteps: 300, estimator: 'grpo' }, description: { estimator: { name: 'grpo' } } })
+    const before = heard.filter((event) => event.type === 'checkpoint').length
+    await handlers['runs.checkpoint']({ directory })
+    await expect.poll(() => heard.filter((event) => event.type === 'checkpoint').length, eventually).toBeGreaterThan(before)
+    await handlers['runs.stopNow']({ directory })
+    await expect.poll(async () => (await handlers['runs.open']({ directory })).summary.state, eventually).toBe('stopped')
+  })
+
+  it('waits while another is in progress, and starts when that has ended', async () => {
+    await handlers['runs.start']({ config: { name: 'first', training: { steps: 8 } } })
+    expect(await handlers['runs.start']({ config: { name: 'second', training: { steps: 3 } } })).toMatchObject({ waiting: { name: 'second', detail: 'bot-grpo, 3 steps' } })
+    await expect.poll(async () => (await handlers['runs.list']({})).find(({ name }) => name === 'second-1')?.state, eventually).toBe('done')
+    expect(await handlers['runs.queue']({})).toEqual([])
+  })
+
+  it('shows its rollouts step by step, without what the page did not ask for', async () => {
     const { directory } = await handlers['runs.startDemo']({ seed: 1 })
-    await expect.poll(() => heard.filter((event) => event.type === 'metrics').length, eventually).toBeGreaterThan(1)
-    const before = await readRun(directory)
-    expect(eventsBetween(before, before)).toEqual([])
-    const row = { step: (before.metrics.at(-1)?.step ?? 0) + 1, values: { reward: 1 } }
-    expect(eventsBetween(before, { ...before, metrics: [...before.metrics, row] })).toEqual([{ type: 'metrics', row }])
+    await expect.poll(() => heard.some((event) => event.type === 'rollouts-written' && event.step === 2), eventually).toBe(true)
+    expect(heard.some((event) => (event.type as string) === 'rollouts')).toBe(false)
+    const headers = await handlers['runs.rollouts']({ directory, step: 2 })
+    expect(headers).toHaveLength(16)
+    const record = await handlers['runs.rollout']({ directory, step: 2, order: 3 })
+    expect(record).toMatchObject({ step: 2, promptId: headers[3]?.promptId, index: headers[3]?.index })
+    const found = await handlers['runs.search']({ directory, query: { text: '', promptId: headers[0]?.promptId ?? '', only: 'all' }, from: 2 })
+    expect(new Set(found.hits.map(({ promptId }) => promptId))).toEqual(new Set([headers[0]?.promptId]))
+    expect((await handlers['runs.evaluation']({ directory, step: 0 })).samplesShown.length).toBeGreaterThan(0)
+  })
+})
+
+describe('configurations for the page', () => {
+  it('are those of the demo, with absolute paths', async () => {
+    const { config } = await handlers['runs.demoConfig']({})
+    expect(config).toMatchObject({ name: 'demo', model: resolve('resources/demo/model'), data: { prompts: resolve('resources/demo/prompts.jsonl') } })
+  })
+
+  it('come from no file when the person chose none', async () => {
+    expect(await handlers['runs.importConfig']({})).toBeNull()
+    expect(await handlers['runs.exportConfig']({ config: {} })).toBeNull()
   })
 })

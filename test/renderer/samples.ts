@@ -1,7 +1,7 @@
 // Small well-formed values for the tests of the page.
-import type { RunSnapshot } from '../../src-main/contract/calls.ts'
-import type { EngineEvent, EvaluationResult, RolloutRecord } from '../../src-main/contract/events.ts'
-import type { RunState } from '../../src-main/contract/events.ts'
+import type { MetricSeries, RolloutHeader, RunSnapshot } from '../../src-main/contract/calls/run-data.ts'
+import type { PageRunEvent } from '../../src-main/contract/calls/runs.ts'
+import type { EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../../src-main/contract/events.ts'
 
 export const directory = '/runs/demo-1'
 
@@ -26,14 +26,32 @@ export function evaluationOf(step: number, compile: number): EvaluationResult {
   return { step, prompts: 48, samples: 2, temperature: 1, stages: { parse: rate, types: rate, bundle: rate, render: rate }, compile: rate, requirementScore: compile, hackRate: { ...rate, rate: 0 }, passAtK: {}, reward: 0, meanLength: 80, samplesShown: [] }
 }
 
-export function snapshotOf(state: RunState, part: Partial<RunSnapshot> = {}): RunSnapshot {
-  return { summary: { name: 'demo-1', directory, state, step: 0, totalSteps: 10 }, metrics: [], evaluations: [], newestRollouts: [], message: `It is ${state}.`, ...part }
+/** Rows as the curves and the newest row of a snapshot. */
+export function curvesOf(rows: readonly MetricsRow[]): Pick<RunSnapshot, 'series' | 'newestRow'> {
+  const names = [...new Set(rows.flatMap(({ values }) => Object.keys(values)))]
+  const series = names.map((name): MetricSeries => {
+    const known = rows.filter(({ values }) => typeof values[name] === 'number')
+    return { name, steps: known.map(({ step }) => step), values: known.map(({ values }) => values[name] as number) }
+  })
+  return { series, newestRow: rows.at(-1) ?? null }
 }
 
-export function stateEvent(state: RunState, step = 0, message = ''): Extract<EngineEvent, { type: 'state' }> {
+export function snapshotOf(state: RunState, part: Partial<RunSnapshot> = {}): RunSnapshot {
+  return {
+    summary: { name: 'demo-1', directory, state, step: 0, totalSteps: 10 }, description: { version: 1 }, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], exports: [], log: [],
+    message: `It is ${state}.`, ...part,
+  }
+}
+
+export function headerOf(part: Partial<RolloutHeader> = {}): RolloutHeader {
+  const { step, promptId, prompt, index, text, reward, outcome, finish, stages, requirementScore, auditPassed, sources } = rolloutOf(['a'])
+  return { step, promptId, prompt, index, reward, outcome, finish, stages, requirementScore, auditPassed, sources, order: 0, tokens: 1, flags: 0, excerpt: text, advantage: 0, entropy: 0, ...part }
+}
+
+export function stateEvent(state: RunState, step = 0, message = ''): Extract<PageRunEvent, { type: 'state' }> {
   return { type: 'state', state, step, totalSteps: 10, secondsLeft: null, runDirectory: directory, message }
 }
 
-export function metricsEvent(step: number, values: Record<string, number | null> = {}): Extract<EngineEvent, { type: 'metrics' }> {
+export function metricsEvent(step: number, values: Record<string, number | null> = {}): Extract<PageRunEvent, { type: 'metrics' }> {
   return { type: 'metrics', row: { step, values } }
 }

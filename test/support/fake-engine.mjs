@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const mode = process.env.SATCHEL_FAKE_ENGINE ?? 'normal'
 const stepMilliseconds = Number(process.env.SATCHEL_FAKE_STEP_MILLISECONDS ?? 40)
-const totalSteps = Number(process.env.SATCHEL_FAKE_STEPS ?? 12)
+let totalSteps = Number(process.env.SATCHEL_FAKE_STEPS ?? 12)
 const evaluateEvery = 4
 
 const titles = ['Apples', 'Lantern', 'Harbour', 'Quartz', 'Meadow', 'Ember', 'Tides', 'Violet']
@@ -126,6 +126,8 @@ let stopping = false
 let directory = ''
 let seed = 1
 let step = 0
+let config = {}
+let checkpointAsked = false
 
 function say(event) {
   if (process.connected) process.send(event)
@@ -148,20 +150,26 @@ function leave(code) {
 function openFolder(start) {
   if ('resume' in start) {
     directory = start.runDirectory
-    seed = JSON.parse(readFileSync(join(directory, 'run.json'), 'utf8')).seed
+    config = JSON.parse(readFileSync(join(directory, 'run.json'), 'utf8'))
+    seed = config.seed
+    totalSteps = config.training.steps
     step = readdirSync(join(directory, 'checkpoints')).map(Number).sort((a, b) => a - b).at(-1) ?? 0
     cutAfterStep()
     return
   }
-  seed = start.demo.seed
+  config = start.config ?? { seed: start.demo.seed }
+  seed = config.seed ?? 1
+  totalSteps = config.training?.steps ?? totalSteps
+  const runs = start.runsDirectory ?? start.demo.runsDirectory
+  const name = config.name ?? 'demo'
   let number = 1
-  while (existsSync(join(start.demo.runsDirectory, `demo-${number}`))) number += 1
-  directory = join(start.demo.runsDirectory, `demo-${number}`)
+  while (existsSync(join(runs, `${name}-${number}`))) number += 1
+  directory = join(runs, `${name}-${number}`)
 }
 
 function makeFolder() {
   for (const folder of ['rollouts', 'eval', 'checkpoints']) mkdirSync(join(directory, folder), { recursive: true })
-  writeFileSync(join(directory, 'run.json'), JSON.stringify({ version: 1, name: basename(directory), seed, training: { steps: totalSteps } }))
+  writeFileSync(join(directory, 'run.json'), JSON.stringify({ ...config, version: 1, name: basename(directory), seed, training: { ...config.training, steps: totalSteps }, created: new Date().toISOString() }))
 }
 
 /** What the killed engine did after its checkpoint is done again. */
@@ -188,6 +196,16 @@ function checkpoint() {
   say({ type: 'checkpoint', step, path: stepFile('checkpoints', '') })
 }
 
+/** The rest of what a real step reports, without any meaning. */
+function moreMetrics() {
+  const wave = (key, low, high) => low + (high - low) * noise(seed, step, key)
+  return {
+    reward_std_between: wave(1, 0.2, 0.4), 'rewards/compiler/mean': wave(2, -0.9, -0.2), 'rewards/lint/mean': wave(3, -0.4, -0.1), 'rewards/requirements/mean': wave(4, 0.1, 0.6), learning_rate: 0.002 * (1 - step / totalSteps),
+    ratio: wave(5, 0.99, 1.01), 'clip_ratio/region_mean': wave(6, 0, 0.05), 'clip_ratio/low_mean': wave(7, 0, 0.03), 'clip_ratio/high_mean': wave(8, 0, 0.03), 'completions/max_length': 90, 'audit/hack_rate': 0,
+    'time/generate': wave(9, 0.5, 0.7), 'time/score_wait': wave(10, 0.2, 0.4), 'time/update': wave(11, 1.8, 2.4), 'tokens_per_second/generate': wave(12, 5000, 5800), 'memory/resident_gib': 0.83, 'memory/peak_gib': 0.86, 'memory/planned_gib': 0.95,
+  }
+}
+
 async function oneStep() {
   const next = step + 1
   const groups = [0, 1, 2, 3]
@@ -199,7 +217,7 @@ async function oneStep() {
   step = next
   const length = rollouts.reduce((sum, rollout) => sum + rollout.ids.length, 0) / rollouts.length
   const reward = rollouts.reduce((sum, rollout) => sum + rollout.reward, 0) / rollouts.length
-  const row = { step, values: { reward, reward_std: 0.8, 'completions/mean_length': length, entropy: 0.4 - 0.2 * (step / totalSteps), grad_norm: 0.3, step_time: stepMilliseconds / 1000, frac_reward_zero_std: 0.2, 'completions/clipped_ratio': 0, kl: null } }
+  const row = { step, values: { reward, reward_std: 0.8, 'completions/mean_length': length, entropy: 0.4 - 0.2 * (step / totalSteps), grad_norm: 0.3, step_time: stepMilliseconds / 1000, frac_reward_zero_std: 0.2, 'completions/clipped_ratio': 0, kl: null, ...moreMetrics() } }
   appendFileSync(join(directory, 'metrics.jsonl'), `${JSON.stringify(row)}\n`)
   writeFileSync(stepFile('rollouts', '.jsonl'), rollouts.map((rollout) => `${JSON.stringify(rollout)}\n`).join(''))
   say({ type: 'metrics', row })
@@ -207,7 +225,8 @@ async function oneStep() {
   if (step % evaluateEvery === 0 || step === totalSteps) {
     evaluate(rollouts)
     checkpoint()
-  }
+  } else if (checkpointAsked) checkpoint()
+  checkpointAsked = false
 }
 
 function sayNonsense() {
@@ -269,6 +288,7 @@ process.on('message', (message) => {
   } else if (message.type === 'pause') paused = true
   else if (message.type === 'resume') paused = false
   else if (message.type === 'stop') stopping = true
+  else if (message.type === 'checkpoint') checkpointAsked = true
   else if (message.type === 'stop-now') {
     sayState('stopped', 'Stopped at once.')
     leave(0)

@@ -1,6 +1,8 @@
 // How every chart of the page is drawn: quiet grid, no animation, colours from the style sheet.
 import type { ChartConfiguration, ChartDataset } from 'chart.js'
 import { decimate } from './decimate.ts'
+import type { Point } from './decimate.ts'
+import { within } from './run-series.ts'
 import type { Series } from './run-series.ts'
 
 /** Colours and type of the present theme, read from the style sheet. */
@@ -22,19 +24,20 @@ export function readChartTheme(): ChartTheme {
     panel: read('--panel'),
     rule: read('--rule-strong'),
     family: read('--sans'),
-    tones: [1, 2, 3, 4, 5].map((tone) => read(`--chart-${tone}`)),
+    tones: [1, 2, 3, 4, 5, 6].map((tone) => read(`--chart-${tone}`)),
   }
 }
 
 export interface ChartFrame {
-  /** Last step of the run: the axis shows the whole run from the start. */
-  readonly lastStep: number
+  /** First and last step shown. */
+  readonly shown: readonly [number, number]
   readonly low: number | undefined
   readonly high: number | undefined
-  readonly format: (value: number) => string
   /** Writes a number of the axis; `spacing` is the distance between two of them. */
   readonly formatTick: (value: number, spacing: number) => string
 }
+
+type LineData = ChartDataset<'line', { x: number; y: number }[]>
 
 /** Distance between the first two numbers of an axis; 1 when there are fewer. */
 function tickSpacing(ticks: readonly { readonly value: number }[]): number {
@@ -42,13 +45,20 @@ function tickSpacing(ticks: readonly { readonly value: number }[]): number {
   return first === undefined || second === undefined ? 1 : Math.abs(second.value - first.value)
 }
 
+/** Points shown, with the nearest on either side, so that a line leaves the chart where it would. */
+function shownPoints(points: readonly Point[], [from, to]: readonly [number, number]): readonly Point[] {
+  const before = points.findLast(({ x }) => x < from)
+  const after = points.find(({ x }) => x > to)
+  return [...(before === undefined ? [] : [before]), ...within(points, from, to), ...(after === undefined ? [] : [after])]
+}
+
 /** Fresh plain arrays on every call: the chart keeps and changes what it is given. */
-export function datasetsOf(series: readonly Series[], theme: ChartTheme, pixels: number): ChartDataset<'line', { x: number; y: number }[]>[] {
-  return series.map((line) => {
+export function datasetsOf(series: readonly Series[], shown: readonly [number, number], theme: ChartTheme, pixels: number): LineData[] {
+  return series.flatMap((line): LineData[] => {
     const colour = theme.tones[line.tone - 1] ?? theme.ink
-    const points = decimate(line.points, pixels).map(({ x, y }) => ({ x, y }))
-    const marked = line.mark !== 'none' && points.length <= 60
-    return {
+    const points = decimate(shownPoints(line.points, shown), pixels).map(({ x, y }) => ({ x, y }))
+    const marked = line.mark !== 'none' && points.length <= 40
+    const drawn: LineData = {
       label: line.label,
       data: points,
       borderColor: colour,
@@ -61,36 +71,49 @@ export function datasetsOf(series: readonly Series[], theme: ChartTheme, pixels:
       pointStyle: line.mark === 'none' ? 'circle' : line.mark,
       pointRadius: marked ? 3.5 : points.length === 1 ? 3 : 0,
       pointBorderWidth: 1.5,
-      pointHoverRadius: 4,
-      pointHitRadius: 8,
       // Marks at the edges are drawn whole.
-      clip: 8,
+      clip: marked ? 8 : 0,
     }
+    return line.band === undefined ? [drawn] : [...bandOf(line, line.band, colour), drawn]
   })
+}
+
+/** The band as two lines without ink, the upper one filled down to the lower. */
+function bandOf({ label, points }: Series, { low, high }: NonNullable<Series['band']>, colour: string): LineData[] {
+  const edge = (values: readonly number[], fill: string | boolean): LineData => ({
+    label: `${label} band`,
+    data: points.map(({ x }, index) => ({ x, y: values[index] ?? Number.NaN })),
+    borderWidth: 0,
+    pointRadius: 0,
+    fill,
+    backgroundColor: `color-mix(in srgb, ${colour} 18%, transparent)`,
+  })
+  return [edge(low, false), edge(high, '-1')]
 }
 
 /** The configuration of a line chart over steps. */
 export function chartConfiguration(series: readonly Series[], frame: ChartFrame, theme: ChartTheme, pixels: number): ChartConfiguration<'line', { x: number; y: number }[]> {
   const font = { family: theme.family, size: 11 }
+  const [from, to] = frame.shown
   return {
     type: 'line',
-    data: { datasets: datasetsOf(series, theme, pixels) },
+    data: { datasets: datasetsOf(series, frame.shown, theme, pixels) },
     options: {
       animation: false,
       responsive: true,
       maintainAspectRatio: false,
       parsing: false,
       normalized: true,
-      interaction: { mode: 'nearest', axis: 'x', intersect: false },
+      events: [],
       layout: { padding: { top: 6, right: 8 } },
       scales: {
         x: {
           type: 'linear',
-          min: 0,
-          max: Math.max(1, frame.lastStep),
+          min: from,
+          max: Math.max(from + 1, to),
           border: { color: theme.rule },
           grid: { display: false },
-          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 7, precision: 0, includeBounds: false, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
+          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 6, precision: 0, includeBounds: false, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
         },
         y: {
           ...(frame.low === undefined ? {} : { min: frame.low }),
@@ -99,27 +122,13 @@ export function chartConfiguration(series: readonly Series[], frame: ChartFrame,
           grid: { color: theme.grid, tickLength: 0 },
           grace: '5%',
           ticks: { color: theme.ink, font, padding: 6, maxTicksLimit: 5, callback: (value, _index, all) => frame.formatTick(Number(value), tickSpacing(all)) },
-        },
-      },
-      plugins: {
-        tooltip: {
-          backgroundColor: theme.panel,
-          borderColor: theme.rule,
-          borderWidth: 1,
-          cornerRadius: 4,
-          padding: 8,
-          titleColor: theme.ink,
-          bodyColor: theme.ink,
-          titleFont: { ...font, weight: 'bold' },
-          bodyFont: font,
-          usePointStyle: true,
-          boxPadding: 4,
-          callbacks: {
-            title: (items) => (items[0] === undefined ? '' : `Step ${items[0].parsed.x ?? ''}`),
-            label: (item) => `${item.dataset.label ?? ''}  ${frame.format(item.parsed.y ?? Number.NaN)}`,
+          // Charts under each other begin at the same place.
+          afterFit: (scale) => {
+            scale.width = Math.max(scale.width, 44)
           },
         },
       },
+      plugins: { tooltip: { enabled: false } },
     },
   }
 }

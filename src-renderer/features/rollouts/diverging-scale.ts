@@ -1,21 +1,45 @@
-// The colour scale of token values: two hues around zero, the same reach on both sides, in steps that style sheets can name.
+// The colour scales of token values. Reward and advantage have two hues around zero, the same reach on both sides; probability and entropy have
+// one, the stronger the less sure the model was. Steps have names, so that style sheets can paint them.
 import type { RolloutRecord } from '../../../src-main/contract/events.ts'
 
-export type Measure = 'reward' | 'advantage'
+export const measures = ['advantage', 'reward', 'probability', 'entropy'] as const
+export type Measure = (typeof measures)[number]
+
+export const measureWords: Readonly<Record<Measure, { readonly label: string; readonly unit: string }>> = {
+  advantage: { label: 'Advantage', unit: 'advantage, standard deviations of the group' },
+  reward: { label: 'Reward', unit: 'reward a token' },
+  probability: { label: 'Probability', unit: 'probability; strong where the token was unlikely' },
+  entropy: { label: 'Entropy', unit: 'nats; strong where there was much to choose from' },
+}
+
+/** Whether a measure has a sign. */
+export function isSigned(measure: Measure): boolean {
+  return measure === 'reward' || measure === 'advantage'
+}
 
 /** Shades on each side of zero. */
 export const shades = 6
 
 /** The token values a measure paints. */
 export function measureValues(rollout: RolloutRecord, measure: Measure): readonly number[] {
-  return measure === 'reward' ? rollout.tokenRewards : rollout.advantages
+  switch (measure) {
+    case 'reward':
+      return rollout.tokenRewards
+    case 'advantage':
+      return rollout.advantages
+    case 'probability':
+      return rollout.logprobs.map((logprob) => Math.exp(logprob))
+    case 'entropy':
+      return rollout.entropies
+  }
 }
 
 /**
  * How far the scale reaches: the largest size among all rollouts shown, rounded up to a readable number, so that colours compare
- * between them. 1 when there is nothing but zero.
+ * between them. 1 when there is nothing but zero, and for probabilities.
  */
 export function scaleReach(rollouts: readonly RolloutRecord[], measure: Measure): number {
+  if (measure === 'probability') return 1
   let largest = 0
   for (const rollout of rollouts) for (const value of measureValues(rollout, measure)) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value))
   return largest === 0 ? 1 : roundUp(largest)
@@ -34,4 +58,12 @@ export function shadeClass(value: number, reach: number): string {
   // A value that is not zero is never painted as zero, however small: its sign is information.
   const level = Math.max(1, Math.min(shades, Math.ceil((Math.abs(value) / reach) * shades - 1e-9)))
   return `shade-${value < 0 ? 'n' : 'p'}${level}`
+}
+
+/** Class of a token's value in a measure. Measures without a sign leave what is certain unpainted. */
+export function paintClass(measure: Measure, value: number, reach: number): string {
+  if (isSigned(measure)) return shadeClass(value, reach)
+  const doubt = measure === 'probability' ? 1 - value : value / reach
+  const level = Math.min(shades, Math.floor(doubt * (shades + 1)))
+  return Number.isFinite(level) && level > 0 ? `shade-p${level}` : 'shade-0'
 }

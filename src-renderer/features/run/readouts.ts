@@ -11,7 +11,7 @@ export interface Readout {
 }
 
 function metric(run: RunView, name: string): number | null {
-  return run.metrics.at(-1)?.values[name] ?? null
+  return run.newestRow?.values[name] ?? null
 }
 
 function evaluationNote(first: EvaluationResult | undefined, last: EvaluationResult | undefined): string {
@@ -30,7 +30,7 @@ export function readouts(run: RunView): Readout[] {
   const spread = metric(run, 'reward_std')
   const flat = metric(run, 'frac_reward_zero_std')
   const truncated = metric(run, 'completions/clipped_ratio')
-  const rowNote = run.metrics.length === 0 ? 'no step yet' : ''
+  const rowNote = run.newestRow === null ? 'no step yet' : ''
   return [
     { label: 'Held-out compile rate', value: percent(last?.compile.rate), unit: '', note: evaluationNote(first, last) },
     { label: 'Requirements met', value: percent(last?.requirementScore), unit: '', note: last === undefined ? 'not evaluated yet' : 'of held-out prompts' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { scaleReach, shadeClass } from '../../../src-renderer/features/rollouts/diverging-scale.ts'
+import { measureValues, paintClass, scaleReach, shadeClass } from '../../../src-renderer/features/rollouts/diverging-scale.ts'
 import { rolloutOf } from '../samples.ts'
 
 describe('scaleReach', () => {
@@ -38,5 +38,17 @@ describe('shadeClass', () => {
 
   it('paints nothing where there is no number', () => {
     expect(shadeClass(Number.NaN, 1)).toBe('shade-0')
+  })
+})
+
+describe('paintClass', () => {
+  it('paints what the model was sure of not at all, and what it was not sure of strongly', () => {
+    expect([1, 0.99, 0.5, 0.01].map((probability) => paintClass('probability', probability, 1))).toEqual(['shade-0', 'shade-0', 'shade-p3', 'shade-p6'])
+    expect([0, 1, 2].map((entropy) => paintClass('entropy', entropy, 2))).toEqual(['shade-0', 'shade-p3', 'shade-p6'])
+  })
+
+  it('shows probabilities, not their logarithms', () => {
+    expect(measureValues(rolloutOf(['a'], { logprobs: [Math.log(0.25)] }), 'probability')[0]).toBeCloseTo(0.25)
+    expect(scaleReach([rolloutOf(['a'])], 'probability')).toBe(1)
   })
 })

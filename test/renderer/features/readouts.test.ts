@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readouts } from '../../../src-renderer/features/run/readouts.ts'
 import { viewOf } from '../../../src-renderer/state/run-view.ts'
-import { evaluationOf, snapshotOf } from '../samples.ts'
+import { curvesOf, evaluationOf, snapshotOf } from '../samples.ts'
 
 describe('readouts', () => {
   it('shows dashes, not zeros, before anything is known', () => {
@@ -15,7 +15,7 @@ describe('readouts', () => {
 
   it('shows the newest step, and leaves out what it does not know', () => {
     const metrics = [{ step: 1, values: { reward: 3 } }, { step: 2, values: { reward: -0.5, 'completions/mean_length': 91.5, entropy: null } }]
-    const cells = readouts(viewOf(snapshotOf('running', { metrics })))
+    const cells = readouts(viewOf(snapshotOf('running', curvesOf(metrics))))
     expect(cells.find(({ label }) => label === 'Mean reward')).toMatchObject({ value: '−0.50', note: '' })
     expect(cells.find(({ label }) => label === 'Mean length')).toMatchObject({ value: '91.5', unit: 'tokens' })
     expect(cells.find(({ label }) => label === 'Entropy')?.value).toBe('–')

@@ -13,19 +13,19 @@ function showing(state: RunState, part: Partial<AppView> = {}): AppView {
 
 describe('runActions', () => {
   it.each<[RunState, ReturnType<typeof runActions>]>([
-    ['starting', { start: false, pause: false, resume: false, stop: true }],
-    ['running', { start: false, pause: true, resume: false, stop: true }],
-    ['paused', { start: false, pause: false, resume: 'continue', stop: true }],
-    ['stopping', { start: false, pause: false, resume: false, stop: true }],
-    ['stopped', { start: true, pause: false, resume: 'restart', stop: false }],
-    ['failed', { start: true, pause: false, resume: 'restart', stop: false }],
-    ['done', { start: true, pause: false, resume: false, stop: false }],
+    ['starting', { start: false, pause: false, resume: false, stop: true, checkpoint: false }],
+    ['running', { start: false, pause: true, resume: false, stop: true, checkpoint: true }],
+    ['paused', { start: false, pause: false, resume: 'continue', stop: true, checkpoint: true }],
+    ['stopping', { start: false, pause: false, resume: false, stop: true, checkpoint: false }],
+    ['stopped', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false }],
+    ['failed', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false }],
+    ['done', { start: true, pause: false, resume: false, stop: false, checkpoint: false }],
   ])('of a run that is %s', (state, expected) => {
     expect(runActions(showing(state))).toEqual(expected)
   })
 
   it('offers only Start when there is no run', () => {
-    expect(runActions({ ...initialAppView, load: 'ready' })).toEqual({ start: true, pause: false, resume: false, stop: false })
+    expect(runActions({ ...initialAppView, load: 'ready' })).toEqual({ start: true, pause: false, resume: false, stop: false, checkpoint: false })
   })
 
   it('offers no second engine while another run is in progress', () => {
@@ -35,7 +35,7 @@ describe('runActions', () => {
   })
 
   it('offers nothing while a request is on its way, or before the runs are known', () => {
-    const nothing = { start: false, pause: false, resume: false, stop: false }
+    const nothing = { start: false, pause: false, resume: false, stop: false, checkpoint: false }
     expect(runActions(showing('running', { pending: 'pause' }))).toEqual(nothing)
     expect(runActions(initialAppView)).toEqual(nothing)
   })
@@ -47,7 +47,7 @@ describe('statusSentence', () => {
   it('says what is being done, how far it is, and how long it will take', () => {
     expect(statusSentence({ ...running, progress: { phase: 'score', step: 4, done: 40, total: 64 }, secondsLeft: 130 })).toBe('Step 4 of 10: scoring completions, 40 of 64. About 2 minutes left.')
     expect(statusSentence({ ...running, progress: { phase: 'evaluate', step: 0, done: 3, total: 96 } })).toBe('Evaluating on held-out prompts, 3 of 96.')
-    expect(statusSentence({ ...running, metrics: [{ step: 3, values: {} }], progress: null })).toBe('Step 3 of 10 is done.')
+    expect(statusSentence({ ...running, newestRow: { step: 3, values: {} }, progress: null })).toBe('Step 3 of 10 is done.')
   })
 
   it('says what came of it at the end', () => {

@@ -4,7 +4,8 @@ import type { Answers, BridgeDouble } from '../../../src-renderer/bridge/bridge-
 import { createRunController } from '../../../src-renderer/state/run-controller.ts'
 import type { AppView, RunController } from '../../../src-renderer/state/run-controller.ts'
 import { UserError } from '../../../src-main/contract/errors.ts'
-import { directory, metricsEvent, snapshotOf, stateEvent } from '../samples.ts'
+import { noSeries, pointsOf } from '../../../src-renderer/state/run-series.ts'
+import { curvesOf, directory, metricsEvent, snapshotOf, stateEvent } from '../samples.ts'
 
 const summary = snapshotOf('running').summary
 const other = { ...summary, name: 'demo-0', directory: '/runs/demo-0', state: 'done' as const, step: 10 }
@@ -50,13 +51,13 @@ describe('listening', () => {
   it('misses no event that arrives while the snapshot is on its way', async () => {
     let deliver: (() => void) | undefined
     const { bridge, controller, last } = open({
-      'runs.open': () => new Promise((resolve) => (deliver = () => resolve(snapshotOf('running', { metrics: [{ step: 1, values: {} }] })))),
+      'runs.open': () => new Promise((resolve) => (deliver = () => resolve(snapshotOf('running', curvesOf([{ step: 1, values: { reward: 1 } }]))))),
     })
     const selecting = controller.select(directory)
-    bridge.announce('run.event', { directory, event: metricsEvent(2) })
+    bridge.announce('run.event', { directory, event: metricsEvent(2, { reward: 2 }) })
     deliver?.()
     await selecting
-    expect(last().selected?.metrics.map((row) => row.step)).toEqual([1, 2])
+    expect(pointsOf(last().selected?.series ?? noSeries, 'reward').map(({ x }) => x)).toEqual([1, 2])
   })
 
   it('keeps the run that was chosen last when two snapshots cross', async () => {
@@ -82,7 +83,7 @@ describe('listening', () => {
 
   it('stops listening when it is disposed', () => {
     const { bridge, controller } = open({})
-    expect(bridge.subscriptions()).toBe(1)
+    expect(bridge.subscriptions()).toBeGreaterThan(0)
     controller.dispose()
     expect(bridge.subscriptions()).toBe(0)
   })
@@ -128,5 +129,64 @@ describe('acting', () => {
     const { bridge, controller } = open({})
     await controller.stop()
     expect(bridge.made).toEqual([])
+  })
+})
+
+describe('the queue', () => {
+  const queued = { id: '1', name: 'second', what: 'start', detail: '' } as const
+
+  it('shows a run that could start, and tells of one that waits', async () => {
+    let free = true
+    const { bridge, controller, last } = open({ 'runs.start': () => (free ? { started: summary } : { waiting: queued }), 'runs.open': () => snapshotOf('running') })
+    expect(await controller.start({ name: 'first' })).toBe('started')
+    expect(last().selected?.summary.directory).toBe(directory)
+    free = false
+    expect(await controller.start({ name: 'second' })).toBe('waiting')
+    bridge.announce('runs.queued', { queue: [queued], started: null, problem: null })
+    expect(last().queue).toEqual([queued])
+  })
+
+  it('answers with nothing and says why when a run is refused', async () => {
+    const { controller, last } = open({
+      'runs.start': () => {
+        throw new UserError({ code: 'bad-input', what: 'no such model' })
+      },
+    })
+    expect(await controller.start({})).toBeUndefined()
+    expect(last()).toMatchObject({ pending: null, problem: { what: 'no such model' } })
+  })
+
+  it('shows the run whose turn has come when nothing else is at work on the screen', async () => {
+    const { bridge, controller, last } = open({ 'runs.list': () => [other], 'runs.open': (request) => snapshotOf('running', { summary: request.directory === directory ? summary : other }) })
+    await controller.load()
+    bridge.announce('runs.queued', { queue: [], started: summary, problem: null })
+    await expect.poll(() => last().selected?.summary.directory).toBe(directory)
+    expect(last().runs.map((run) => run.name)).toContain('demo-0')
+  })
+
+  it('takes over runs that come and go in the folder', async () => {
+    let runs = [summary]
+    const { bridge, controller, last } = open({ 'runs.list': () => runs, 'runs.open': () => snapshotOf('running') })
+    await controller.load()
+    runs = [other, summary]
+    bridge.announce('runs.changed', {})
+    await expect.poll(() => last().runs.map((run) => run.name)).toEqual(['demo-0', 'demo-1'])
+  })
+})
+
+describe('a long run', () => {
+  it('asks for its curves anew once many rows have come, and loses none that come meanwhile', async () => {
+    let deliver: (() => void) | undefined
+    const { bridge, controller, last } = open({
+      'runs.open': () => snapshotOf('running'),
+      'runs.metrics': () => new Promise((resolve) => (deliver = () => resolve([{ name: 'reward', steps: [1, 1501], values: [0, 1] }]))),
+    })
+    await controller.select(directory)
+    for (let step = 1; step <= 1501; step += 1) bridge.announce('run.event', { directory, event: metricsEvent(step, { reward: 0 }) })
+    await expect.poll(() => deliver).toBeDefined()
+    bridge.announce('run.event', { directory, event: metricsEvent(1502, { reward: 7 }) })
+    deliver?.()
+    await expect.poll(() => pointsOf(last().selected?.series ?? noSeries, 'reward')).toEqual([{ x: 1, y: 0 }, { x: 1501, y: 1 }, { x: 1502, y: 7 }])
+    expect(bridge.made.filter(({ name }) => name === 'runs.metrics')).toHaveLength(1)
   })
 })

@@ -1,32 +1,46 @@
 import { describe, expect, it } from 'vitest'
-import { applyEvent, viewOf } from '../../../src-renderer/state/run-view.ts'
+import { pointsOf } from '../../../src-renderer/state/run-series.ts'
+import { applyEvent, newestRolloutStep, viewOf, withStep } from '../../../src-renderer/state/run-view.ts'
 import type { RunView } from '../../../src-renderer/state/run-view.ts'
-import type { EngineEvent } from '../../../src-main/contract/events.ts'
-import { evaluationOf, metricsEvent, rolloutOf, snapshotOf, stateEvent } from '../samples.ts'
+import type { PageRunEvent } from '../../../src-main/contract/calls/runs.ts'
+import { curvesOf, evaluationOf, metricsEvent, snapshotOf, stateEvent } from '../samples.ts'
 
-const after = (...events: EngineEvent[]): RunView => events.reduce(applyEvent, viewOf(snapshotOf('running')))
+const after = (...events: PageRunEvent[]): RunView => events.reduce(applyEvent, viewOf(snapshotOf('running')))
 
 describe('applyEvent', () => {
   it('adds rows in the order of their steps and moves the step along', () => {
-    const view = after(metricsEvent(1), metricsEvent(2))
-    expect(view.metrics.map((row) => row.step)).toEqual([1, 2])
+    const view = after(metricsEvent(1, { reward: 1 }), metricsEvent(2, { reward: 2 }))
+    expect(pointsOf(view.series, 'reward')).toEqual([{ x: 1, y: 1 }, { x: 2, y: 2 }])
+    expect(view.newestRow?.step).toBe(2)
     expect(view.summary.step).toBe(2)
   })
 
   it('hears an event twice without showing it twice', () => {
-    expect(after(metricsEvent(1), metricsEvent(1)).metrics).toHaveLength(1)
+    expect(pointsOf(after(metricsEvent(1, { reward: 1 }), metricsEvent(1, { reward: 1 })).series, 'reward')).toHaveLength(1)
     const twice = { type: 'evaluation', result: evaluationOf(0, 0.1) } as const
     expect(after(twice, twice).evaluations).toHaveLength(1)
   })
 
   it('drops what a resume from a checkpoint has undone', () => {
-    const view = after(metricsEvent(1), metricsEvent(2), metricsEvent(3), metricsEvent(2, { reward: 5 }))
-    expect(view.metrics.map((row) => [row.step, row.values['reward']])).toEqual([[1, undefined], [2, 5]])
+    const before = viewOf(snapshotOf('running', curvesOf([1, 2, 3].map((step) => ({ step, values: { reward: step, kl: step } })))))
+    const view = [metricsEvent(4, { reward: 4 }), metricsEvent(2, { reward: 9 })].reduce(applyEvent, before)
+    expect(pointsOf(view.series, 'reward')).toEqual([{ x: 1, y: 1 }, { x: 2, y: 9 }])
+    expect(pointsOf(view.series, 'kl')).toEqual([{ x: 1, y: 1 }])
   })
 
-  it('keeps the rollouts it has when a step brings none', () => {
-    const rollouts = [rolloutOf(['a'])]
-    expect(after({ type: 'rollouts', rollouts }, { type: 'rollouts', rollouts: [] }).rollouts).toEqual(rollouts)
+  it('knows which steps have rollouts, also after a resume', () => {
+    expect(withStep([[1, 3]], 4)).toEqual([[1, 4]])
+    expect(withStep([[1, 3]], 6)).toEqual([[1, 3], [6, 6]])
+    expect(withStep([[1, 9]], 4)).toEqual([[1, 4]])
+    expect(withStep([[1, 3], [6, 9]], 5)).toEqual([[1, 3], [5, 5]])
+    expect(newestRolloutStep(after({ type: 'rollouts-written', step: 7 }))).toBe(7)
+    expect(newestRolloutStep(after())).toBeNull()
+  })
+
+  it('writes down what happened, but not every step', () => {
+    const view = after(stateEvent('running', 1), stateEvent('running', 2), { type: 'checkpoint', step: 2, path: '' }, stateEvent('paused', 2, 'Paused.'))
+    expect(view.log.map(({ kind, text }) => [kind, text])).toEqual([['checkpoint', 'Checkpoint of step 2 written.'], ['state', 'paused: Paused.']])
+    expect(view.checkpoints).toEqual([2])
   })
 
   it('forgets an old error once the run works again, and keeps it when it fails', () => {
@@ -51,8 +65,8 @@ describe('applyEvent', () => {
   })
 
   it('changes nothing in place', () => {
-    const before = viewOf(snapshotOf('running', { metrics: [{ step: 1, values: {} }] }))
-    applyEvent(before, metricsEvent(2))
-    expect(before.metrics).toHaveLength(1)
+    const before = viewOf(snapshotOf('running', curvesOf([{ step: 1, values: { reward: 1 } }])))
+    applyEvent(before, metricsEvent(1, { reward: 2 }))
+    expect(pointsOf(before.series, 'reward')).toEqual([{ x: 1, y: 1 }])
   })
 })

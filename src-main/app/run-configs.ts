@@ -1,0 +1,96 @@
+// Configurations of runs for the page: the demo's, those of files, the paths in them, and what they would need in memory.
+import { randomUUID } from 'node:crypto'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { memoryPlanSchema } from '../contract/calls/runs.ts'
+import { UserError } from '../contract/errors.ts'
+import type { RunHandlers, RunServices } from './runs.ts'
+
+type Config = Record<string, unknown>
+
+const configSchema = z.record(z.string(), z.unknown())
+/** What run.json says of its own making is no part of a configuration. */
+const origin = new Set(['environment', 'hashes', 'created', 'lengths'])
+
+/**
+ * A configuration from a file, its paths absolute.
+ * @throws UserError when the file cannot be read or holds no object
+ */
+export async function readConfig(file: string): Promise<Config> {
+  let json: unknown
+  try {
+    json = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw new UserError({ code: 'bad-input', what: 'This file holds no configuration.', place: { file }, expected: 'JSON, such as the run.json of a run', remedy: 'Choose another file.' }, { cause: error })
+  }
+  const parsed = configSchema.safeParse(json)
+  if (!parsed.success) throw new UserError({ code: 'bad-input', what: 'This file holds no configuration.', place: { file }, expected: 'an object of fields', remedy: 'Choose another file.' })
+  return withAbsolutePaths(Object.fromEntries(Object.entries(parsed.data).filter(([name]) => !origin.has(name))), dirname(resolve(file)))
+}
+
+/** Paths in a file are relative to it. */
+function withAbsolutePaths(config: Config, folder: string): Config {
+  const moved = (block: unknown, field: string): unknown => {
+    const parsed = configSchema.safeParse(block)
+    const path = parsed.success ? parsed.data[field] : undefined
+    return parsed.success && typeof path === 'string' ? { ...parsed.data, [field]: resolve(folder, path) } : block
+  }
+  return { ...(moved(config, 'model') as Config), ...(config['data'] === undefined ? {} : { data: moved(config['data'], 'prompts') }), ...(config['reward'] === undefined ? {} : { reward: moved(config['reward'], 'file') }) }
+}
+
+type ConfigCalls = 'runs.demoConfig' | 'runs.importConfig' | 'runs.exportConfig' | 'runs.saveCsv' | 'runs.choosePath' | 'runs.add' | 'runs.plan'
+
+/** The handlers about configurations and other files the person names. */
+export function createConfigHandlers({ demoFile, desktop, library, commandLine, onProgress }: RunServices): Pick<RunHandlers, ConfigCalls> {
+  const json = [{ name: 'Configuration', extensions: ['json'] }]
+  return {
+    'runs.demoConfig': async () => ({ config: { ...(await readConfig(demoFile)), name: 'demo' } }),
+    'runs.importConfig': async () => {
+      const file = await desktop.chooseFile('Choose a configuration', json)
+      return file === null ? null : { file, config: await readConfig(file) }
+    },
+    'runs.exportConfig': async ({ config }) => {
+      const file = await desktop.choosePlace('Save the configuration', 'run.json', json)
+      if (file !== null) await writeText(file, `${JSON.stringify(config, null, 2)}\n`)
+      return file === null ? null : { file }
+    },
+    'runs.saveCsv': async ({ name, csv }) => {
+      const file = await desktop.choosePlace('Save the numbers', name.replace(/[^\w.-]+/g, '-'), [{ name: 'Comma-separated values', extensions: ['csv'] }])
+      if (file !== null) await writeText(file, csv)
+      return file === null ? null : { file }
+    },
+    'runs.choosePath': async ({ what }) => {
+      const path = await ({
+        model: () => desktop.chooseFolder('Choose the folder of a base model'),
+        prompts: () => desktop.chooseFile('Choose a prompt file', [{ name: 'Prompts', extensions: ['jsonl'] }]),
+        reward: () => desktop.chooseFile('Choose a reward function', [{ name: 'Reward function', extensions: ['js', 'ts', 'mjs'] }]),
+      })[what]()
+      return path === null ? null : { path }
+    },
+    'runs.add': async () => {
+      const folder = await desktop.chooseFolder('Choose a run folder')
+      return folder === null ? null : library.add(folder)
+    },
+    'runs.plan': async ({ config, job }) => {
+      const { model } = config
+      if (typeof model !== 'string' || model === '') throw new UserError({ code: 'usage', what: 'No base model is chosen.', place: { field: 'model' }, expected: 'the folder of a model' })
+      const file = join(tmpdir(), `satchel-plan-${randomUUID()}.json`)
+      await writeText(file, JSON.stringify(config))
+      try {
+        return memoryPlanSchema.parse(await commandLine.run(job, ['models', 'plan', model, '--run', file], (line) => onProgress(job, line)))
+      } finally {
+        await rm(file, { force: true })
+      }
+    },
+  }
+}
+
+async function writeText(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text)
+  } catch (error) {
+    throw new UserError({ code: 'storage', what: 'The file cannot be written.', place: { file }, expected: 'a place Satchel may write to', remedy: 'Choose another place.' }, { cause: error })
+  }
+}
