@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { projectRoot } from '../../src-main/engine/runtime/paths.ts'
+import { estimatorTables } from '../support/estimator-table.ts'
 
 const read = (name: string): Promise<string> => readFile(join(projectRoot(), name), 'utf8')
 const manifest = async (): Promise<{ scripts: Record<string, string>; dependencies: Record<string, string>; devDependencies: Record<string, string> }> => JSON.parse(await read('package.json')) as never
@@ -14,6 +15,12 @@ describe('CONTRIBUTING.md', () => {
     const section = (await read('CONTRIBUTING.md')).split('## Dependencies')[1] ?? ''
     const named = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| package') && !line.startsWith('| ---')).flatMap((line) => (line.split('|')[1] ?? '').trim().split(', '))
     expect(named.sort()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].sort())
+  })
+})
+
+describe('README.md', () => {
+  it('says which estimators and losses go together as the configuration has it', async () => {
+    expect(await read('README.md')).toContain(estimatorTables())
   })
 })
 
