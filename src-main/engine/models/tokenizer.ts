@@ -69,12 +69,14 @@ export function createTokenizer(json: unknown, config: unknown = {}, file = 'tok
 }
 
 function buildTokenizer(file: TokenizerFile): Tokenizer {
-  const library = openLibrary(file)
+  const library = guarded(file, 'the tokenizer cannot be built', () => new TokenizerLibrary(file.json, file.config))
   const specialTokens = new Map(file.addedTokens.filter((token) => token.special).map((token) => [token.id, token.content]))
   const specialIds = new Set(specialTokens.keys())
   const ids = new Map([...file.vocabulary].map(([id, token]) => [token, id]))
-  const encode = createEncoder(file, library, ids, specialIds)
-  const aroundPrompt = promptFrame(library, ids)
+  const encodeUnguarded = guarded(file, 'the tokenizer cannot be built', () => createEncoder(file, library, ids, specialIds))
+  // The library looks at some settings only when it meets a text they are for.
+  const encode: Encode = (...parameters) => guarded(file, 'the tokenizer cannot encode a text', () => encodeUnguarded(...parameters))
+  const aroundPrompt = guarded(file, 'the tokenizer cannot be built', () => promptFrame(library, ids))
   const idToBytes = createByteTable(file)
   const size = [...file.vocabulary.keys()].reduce((largest, id) => Math.max(largest, id), -1) + 1
 
@@ -103,14 +105,16 @@ function buildTokenizer(file: TokenizerFile): Tokenizer {
 const NO_BYTES = new Uint8Array(0)
 const NOTHING_HIDDEN: ReadonlyMap<string, string> = new Map()
 
-function openLibrary(file: TokenizerFile): TokenizerLibrary {
+/** What the library throws, as the fault of the file it read: it checks few of the settings it is given. */
+function guarded<Result>(file: TokenizerFile, what: string, use: () => Result): Result {
   try {
-    return new TokenizerLibrary(file.json, file.config)
+    return use()
   } catch (error) {
+    if (error instanceof UserError) throw error
     throw new UserError(
       {
         code: 'bad-input',
-        what: `the tokenizer cannot be built (${(error as Error).message})`,
+        what: `${what} (${(error as Error).message})`,
         place: { file: file.file },
         remedy: 'Choose a model of a supported family.',
       },
