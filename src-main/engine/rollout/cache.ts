@@ -101,9 +101,7 @@ function createHostCache(device: Device, policy: PolicyWeights, largest: number,
       used = kept.length + freshRows.length
       return Promise.resolve()
     },
-    dispose() {
-      // Host memory is the collector's.
-    },
+    dispose: () => device.discard(Object.values(tensors((pair) => pair.past))),
   }
 }
 

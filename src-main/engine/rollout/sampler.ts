@@ -218,8 +218,9 @@ async function decodeAll(machinery: Machinery, requests: readonly GenerationRequ
       rows = [...rows, ...(await prefill(machinery, requests, joining, capacity, cache, rows.length, draw))]
       continue
     }
-    const logits = await decodeStep(machinery, rows, cache)
-    const active = draw(rows, logits, rows.length)
+    const made = await decodeStep(machinery, rows, cache)
+    const active = draw(rows, await machinery.device.read(made['logits'] as Tensor), rows.length)
+    machinery.device.discard(Object.values(made))
     if (active.length < rows.length) {
       const kept = fillHoles(rows, new Set(active))
       await cache.rearrange(kept, undefined, [])
@@ -290,8 +291,8 @@ async function prefill(
   return going
 }
 
-/** Feeds each row's last id and returns the logits of its successor, [rows, vocabulary]. */
-async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: KeyValueCache): Promise<Float32Array> {
+/** Feeds each row's last id. Returns the logits of its successor, [rows, vocabulary], and what else the step made that the cache did not keep. */
+async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: KeyValueCache): Promise<Record<string, Tensor>> {
   const { device, times } = machinery
   const before = performance.now()
   const count = rows.length
@@ -317,11 +318,12 @@ async function decodeStep(machinery: Machinery, rows: readonly Row[], cache: Key
       cache.targets(),
     )
     cache.accept(outputs)
+    outputs = { logits: outputs['logits'] as Tensor }
   }
   for (const row of rows) row.length++
   times.decode += (performance.now() - before) / 1000
   times.decodeSteps++
-  return device.read(outputs['logits'] as Tensor)
+  return outputs
 }
 
 /** [rows, 1, 1, capacity]: 0 on each row's own tokens, a large negative number behind them. */

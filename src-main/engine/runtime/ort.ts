@@ -2,6 +2,7 @@
 //
 // A program is a compiled graph. Weights are usually its inputs: on the CPU a typed array is passed without a copy, so an
 // optimizer that writes into the array has updated the model; on WebGPU tensors stay on the device between calls.
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import * as ort from 'onnxruntime-node'
 import { UserError } from '../../contract/errors.ts'
 import { Graph, liveInputs, op, writeOnnxParts, type ElementType, type Shape } from '../graph/index.ts'
@@ -37,6 +38,11 @@ export interface Device {
   upload(data: Float32Array, dims: readonly number[]): Promise<Tensor>
   /** Host copy of a float tensor (on the CPU the data itself, not a copy). */
   read(tensor: Tensor): Promise<Float32Array>
+  /**
+   * Gives memory back at once; nothing may read these tensors, or the arrays they wrap, again. The collector would free them too, but it
+   * looks through everything each time enough host memory has come together, and a decode step alone makes half a megabyte.
+   */
+  discard(tensors: readonly Tensor[]): void
   dispose(): Promise<void>
 }
 
@@ -170,8 +176,23 @@ export async function createDevice(kind: DeviceKind, options: DeviceOptions = {}
       if (movers === undefined) throw new Error('a device tensor reached the CPU device')
       return (await movers.down(tensor)).data as Float32Array
     },
+    discard(tensors) {
+      for (const tensor of tensors) if (tensor.location !== 'cpu') tensor.dispose()
+      closedPort().postMessage(null, tensors.flatMap((tensor) => (tensor.location === 'cpu' ? [(tensor.data as HostArray).buffer as ArrayBuffer] : [])))
+    },
     dispose: async () => movers?.release(),
   }
+}
+
+/** What is transferred to a port without another end is detached and dropped with the message: the one way to free a buffer that Node 20 knows. */
+let nowhere: MessagePort | undefined
+function closedPort(): MessagePort {
+  if (nowhere === undefined) {
+    const { port1, port2 } = new MessageChannel()
+    port2.close()
+    nowhere = port1
+  }
+  return nowhere
 }
 
 interface Movers {
