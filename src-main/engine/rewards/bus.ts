@@ -24,10 +24,15 @@ type Verdict = Pick<ScoredCompletion, 'sources' | 'stages' | 'requirementScore'>
 export function combineGlobal(sources: readonly SourceScore[], config: RewardConfig, step?: number): number {
   const parts = sources.map(({ source, global }) => {
     if (!Number.isFinite(global)) throw notFinite(global, source)
-    return { source, value: sourceWeights(config, source, step).globalWeight * global }
+    return { source, value: (sourceWeights(config, source, step).globalWeight * global) / ownScale(source, config) }
   })
   if (config.recipe === 'react' && config.gatedLadder) return gatedSum(parts, config, step)
   return parts.reduce((sum, { value }) => sum + value, 0)
+}
+
+/** The format bonus of the AIME recipe reaches tokens as it is: what w_g will multiply it by is taken out beforehand. */
+function ownScale(source: string, config: RewardConfig): number {
+  return config.recipe === 'maths' && source === 'format' && config.globalWeight !== 0 ? config.globalWeight : 1
 }
 
 /** The gated ladder: what the other sources add never carries a program more than half way to the next rung. */

@@ -20,7 +20,7 @@ function failedSources(reason: string, config: RewardConfig): SourceScore[] {
     case 'maths':
       return [
         { source: 'answer', global: 0, ...none, failure: reason },
-        { source: 'format', global: formatScore(config.formatMissing, config.globalWeight), ...none },
+        { source: 'format', global: config.formatMissing, ...none },
         { source: 'steps', global: 0, ...none },
       ]
     case 'code':
@@ -31,9 +31,4 @@ function failedSources(reason: string, config: RewardConfig): SourceScore[] {
     case 'custom':
       return [{ source: 'custom', global: config.failureValue, ...none, failure: reason }]
   }
-}
-
-/** The format bonus reaches tokens as it is: what w_g will multiply it by is taken out beforehand. */
-export function formatScore(bonus: number, globalWeight: number): number {
-  return globalWeight === 0 ? bonus : bonus / globalWeight
 }

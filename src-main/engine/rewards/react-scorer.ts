@@ -222,7 +222,8 @@ async function openPage(draft: Draft, renderer: Renderer): Promise<void> {
 /** Lint findings; a program that does not parse is one fatal finding where the parser stopped. */
 function lintProgram(draft: Draft, lint: ProgramLinter): CodeDiagnostic[] {
   const { program } = draft
-  if (program === undefined || program.syntax.length > 0) {
+  // Without React there is nothing for the linter to find, and finding nothing must not pay: an honest program that lost a bracket gets no less.
+  if (program === undefined || program.syntax.length > 0 || !program.isReact) {
     return [{ start: program?.syntax[0]?.start, length: program?.syntax[0]?.length ?? 0, severity: 'fatal', rule: 'parse', message: 'the linter cannot read this program' }]
   }
   try {

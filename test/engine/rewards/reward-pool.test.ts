@@ -52,7 +52,7 @@ describe('the ladder', () => {
   test.each([
     ['prose', 'Here you are: a counter!', -1.3 - 0.5, { parse: false, types: false, bundle: false, render: false }],
     ['nothing', '', -1.3 - 0.5, { parse: false, types: false, bundle: false, render: false }],
-    ['a function that shows nothing and uses nothing of React', 'export default function App() { return null }', -1.3, { parse: false, types: false, bundle: false, render: false }],
+    ['a function that shows nothing and uses nothing of React', 'export default function App() { return null }', -1.3 - 0.5, { parse: false, types: false, bundle: false, render: false }],
     ['a lost brace', 'export default function App() { return <p>x</p>', -1 - 0.5, { parse: false, types: false, bundle: false, render: false }],
     ['an unknown name', 'export default function App() { return <p>{cuont}</p> }', -0.9, { parse: true, types: false, bundle: false, render: false }],
     ['a module that does not exist', "import _ from 'lodash';\nexport default function App() { return <p>{String(_)}</p> }", -0.85, { parse: true, types: true, bundle: false, render: false }],

@@ -4,7 +4,6 @@
 import type { MathsRewardConfig } from '../../../contract/reward-config.ts'
 import type { AuditResult, CompileStages, RewardSpan, ScoredCompletion, SourceScore } from '../../../contract/rewards.ts'
 import { assemble } from '../bus.ts'
-import { formatScore } from '../failed-completion.ts'
 import type { RecipeScorer, ScoreItem } from '../scorer.ts'
 import { isOfKind, readAnswer, sameAnswer, type SymbolicEquality } from './answers.ts'
 import { readSolution, type Solution } from './solution.ts'
@@ -43,7 +42,7 @@ function verdict(config: MathsRewardConfig, stages: CompileStages, spans: readon
   const bonus = { matched: config.formatMatched, mismatched: config.formatMismatched, missing: config.formatMissing }[format]
   const sources: SourceScore[] = [
     { source: 'answer', global: Number(stages.render), spans: [], milliseconds: answerTime, ...(failure === undefined ? {} : { failure }) },
-    { source: 'format', global: formatScore(bonus, config.globalWeight), spans: [], milliseconds: 0 },
+    { source: 'format', global: bonus, spans: [], milliseconds: 0 },
     { source: 'steps', global: meanOf(spans), spans, milliseconds: stepTime },
   ]
   const audit: AuditResult = { passed: auditFailures.length === 0, failures: auditFailures }
