@@ -12,6 +12,7 @@ import type { LossKind } from '../../../src-main/engine/training/loss-graph.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../../../src-main/engine/training/passes.ts'
 import { caseFeeds, caseValues, derivativeCases, lossGraph } from '../../support/derivative-cases.ts'
 import { cpu, evaluate, numbers } from '../../support/evaluate.ts'
+import { lossCase, lossCases } from '../../support/loss-cases.ts'
 import { parityCases, parityContext, parityExpectation, parityFolder } from '../../support/parity.ts'
 import { webgpuAbsence } from '../../support/webgpu.ts'
 
@@ -89,6 +90,15 @@ describe.skipIf(absent !== undefined)(`webgpu operators${absent === undefined ? 
       expect(actual[name]!.dims).toEqual(dims)
       expect(relativeDifference(actual[name]!.data, data), name).toBeLessThan(1e-5)
     }
+  })
+})
+
+describe.skipIf(absent !== undefined)(`webgpu losses${absent === undefined ? '' : ` (skipped: ${absent})`}`, () => {
+  it.each(lossCases)('%s: value and gradient equal those of the CPU', async (_, settings) => {
+    const { graph, feeds } = lossCase(settings)
+    const expected = await evaluate(graph, feeds)
+    const actual = await evaluate(graph, feeds, webgpu)
+    for (const [name, { data }] of Object.entries(expected)) expect(relativeDifference(actual[name]!.data, data), name).toBeLessThan(1e-5)
   })
 })
 
