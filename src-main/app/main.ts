@@ -1,8 +1,9 @@
 // The desktop app: windows, policies and supervision. It computes nothing; engines are processes of their own.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { app, BrowserWindow, ipcMain, session } from 'electron'
-import { callChannel, eventChannel } from '../contract/bridge.ts'
+import { app, BrowserWindow, ipcMain, nativeTheme, session } from 'electron'
+import { z } from 'zod'
+import { callChannel, eventChannel, offerChannel } from '../contract/bridge.ts'
 import { toEnvelope, UserError } from '../contract/errors.ts'
 import { createBackground } from './background.ts'
 import type { Background } from './background.ts'
@@ -14,19 +15,25 @@ import { isTrustedSender } from './policies.ts'
 import { answerCall } from './router.ts'
 import { createRunServices } from './run-services.ts'
 import { registerAppScheme, secureContents, secureSession, senderOf, silenceChromium } from './session.ts'
+import { usualFolders } from './settings.ts'
 import { defaultPatience } from './supervisor.ts'
 import { openWindow } from './window.ts'
+import { createWorkspace } from './workspace-services.ts'
 
 const builtFolder = join(app.getAppPath(), 'out')
 
+const scripts = { engine: 'engine-child.js', 'command-line': 'cli.js', tools: 'tools.js' } as const
+
 /** In a checkout SATCHEL_ENGINE names another engine entry, which is how the tests bring a scripted one. */
-function programOf(entry: 'engine' | 'command-line'): EngineProgram {
+function programOf(entry: 'engine' | 'command-line' | 'tools', more: Readonly<Record<string, string>> = {}): EngineProgram {
   const packagedResources = app.isPackaged ? process.resourcesPath : undefined
   const scripted = app.isPackaged || entry !== 'engine' ? undefined : process.env['SATCHEL_ENGINE']
-  const script = scripted ?? join(builtFolder, 'main', entry === 'engine' ? 'engine-child.js' : 'cli.js')
+  const script = scripted ?? join(builtFolder, 'main', scripts[entry])
   const nodeBinary = findNodeBinary({ environment: process.env, platform: process.platform, packagedResources, exists: existsSync })
-  return { nodeBinary, script, environment: engineEnvironment(process.env) }
+  return { nodeBinary, script, environment: { ...engineEnvironment(process.env), ...more } }
 }
+
+const onlyOurPage = { ok: false, error: toEnvelope(new UserError({ code: 'usage', what: 'Only the page of Satchel is answered.' })) } as const
 
 function broadcast(name: string, payload: unknown): void {
   for (const window of BrowserWindow.getAllWindows()) {
@@ -52,8 +59,22 @@ async function start(): Promise<void> {
 
   const data = process.env['SATCHEL_RUNS'] ?? app.getPath('userData')
   const background: Background = createBackground({ trayIcon: join(app.getAppPath(), 'resources', 'icons', 'tray.png'), showWindow: () => showWindow(background) })
+  const workspace = createWorkspace({
+    dataFolder: app.getPath('userData'),
+    promptsFolder: join(data, 'prompts'),
+    usualFolders: usualFolders(data, process.env),
+    program: (environment) => programOf('tools', environment),
+    desktop,
+    announce: broadcast,
+    onSettings: ({ settings }) => {
+      nativeTheme.themeSource = settings.theme
+    },
+  })
+  // Read once: the folder of runs changes with the next start, because engines are at work in this one.
+  const { settings, folders } = workspace.settings()
+  nativeTheme.themeSource = settings.theme
   const runs = createRunServices({
-    runsFolder: join(data, 'runs'),
+    runsFolder: folders.runs,
     reportsFolder: join(data, 'reports'),
     demoFile: join(app.getAppPath(), 'resources', 'demo', 'run.json'),
     desktop,
@@ -62,10 +83,18 @@ async function start(): Promise<void> {
     announce: broadcast,
     onActivity: (activity) => ('queue' in activity ? background.hearQueue(activity.queue.length) : background.hear(activity.directory, activity.event)),
   })
-  const handlers = runs.handlers
+  const handlers = { ...runs.handlers, ...workspace.handlers }
   ipcMain.handle(callChannel, (event, name: unknown, request: unknown) => {
     if (isTrustedSender(senderOf(event))) return answerCall(handlers, name, request)
-    return { ok: false, error: toEnvelope(new UserError({ code: 'usage', what: 'Only the page of Satchel is answered.' })) }
+    return onlyOurPage
+  })
+  ipcMain.handle(offerChannel, async (event, dropped: unknown) => {
+    if (!isTrustedSender(senderOf(event))) return onlyOurPage
+    try {
+      return { ok: true, value: await workspace.offer(z.array(z.string().min(1)).parse(dropped)) }
+    } catch (error) {
+      return { ok: false, error: toEnvelope(error) }
+    }
   })
 
   let enginesGone = false
@@ -74,6 +103,7 @@ async function start(): Promise<void> {
     // Engines write a checkpoint before the app leaves.
     event.preventDefault()
     background.dispose()
+    workspace.dispose()
     void runs.dispose().finally(() => {
       enginesGone = true
       app.quit()

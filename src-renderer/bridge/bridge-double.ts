@@ -1,8 +1,12 @@
 // A bridge without an app behind it, made from the same contract: what it is given and what it answers is checked by the contract's schemas.
 import { calls, pageEvents } from '../../src-main/contract/calls.ts'
 import type { CallName, CallRequest, CallResponse, PageEvent, PageEventName } from '../../src-main/contract/calls.ts'
+import type { Place } from '../../src-main/contract/calls/files.ts'
 import type { CallOutcome, SatchelBridge } from '../../src-main/contract/bridge.ts'
 import { toEnvelope } from '../../src-main/contract/errors.ts'
+
+/** What a test drops: the double says what it is by its name. */
+export type Offer = (names: readonly string[]) => Place[]
 
 export type Answers = { [Name in CallName]?: (request: CallRequest<Name>) => CallResponse<Name> | Promise<CallResponse<Name>> }
 
@@ -16,7 +20,7 @@ export interface BridgeDouble extends SatchelBridge {
 }
 
 /** Answers each call by the given function; a thrown UserError becomes the failed outcome it would be in the app. */
-export function createBridgeDouble(answers: Answers): BridgeDouble {
+export function createBridgeDouble(answers: Answers, offer: Offer = () => []): BridgeDouble {
   const made: { name: CallName; request: unknown }[] = []
   const listeners = new Set<{ name: PageEventName; hear: (payload: never) => void }>()
   return {
@@ -31,6 +35,7 @@ export function createBridgeDouble(answers: Answers): BridgeDouble {
         return { ok: false, error: toEnvelope(error) }
       }
     },
+    offer: async (files) => ({ ok: true, value: offer(files.map((file) => ('name' in file ? String(file.name) : ''))) }),
     subscribe(name, listener) {
       const entry = { name, hear: listener as (payload: never) => void }
       listeners.add(entry)

@@ -1,0 +1,94 @@
+// Everything but runs put together: settings, files, models, datasets, this machine. One object for the app to start with and to end with.
+import { join } from 'node:path'
+import type { z } from 'zod'
+import type { datasetMemoryCalls } from '../contract/calls/datasets.ts'
+import type { fileCalls, Place } from '../contract/calls/files.ts'
+import { machineTrialsSchema } from '../contract/calls/machine.ts'
+import type { machineMemoryCalls } from '../contract/calls/machine.ts'
+import type { FolderName, settingsCalls, settingsPageEvents, SettingsView } from '../contract/calls/settings.ts'
+import type { HandlersOf } from '../contract/calls/shared.ts'
+import type { taskCalls, taskPageEvents } from '../contract/calls/tasks.ts'
+import type { forwardedCalls } from '../contract/tools.ts'
+import { createDatasetMemory } from './dataset-memory.ts'
+import type { Desktop } from './desktop.ts'
+import type { EngineProgram } from './engine-process.ts'
+import { createFileServices } from './files.ts'
+import { createGrantedPaths } from './granted-paths.ts'
+import type { GrantedPaths } from './granted-paths.ts'
+import { openJsonStore } from './json-store.ts'
+import { createLongWork } from './long-work.ts'
+import { createSettings } from './settings.ts'
+import { createToolHandlers } from './tool-calls.ts'
+import { createToolsClient } from './tools-client.ts'
+
+type WorkspaceCalls = typeof forwardedCalls & typeof datasetMemoryCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
+
+type PageEvents = typeof settingsPageEvents & typeof taskPageEvents
+
+export interface WorkspaceOptions {
+  /** Folder of the app's own files: settings and what it remembers. */
+  readonly dataFolder: string
+  readonly promptsFolder: string
+  readonly usualFolders: Readonly<Record<FolderName, string>>
+  /** Runs the tools; `environment` is added to what every process of the app gets. */
+  readonly program: (environment: Readonly<Record<string, string>>) => EngineProgram
+  readonly desktop: Pick<Desktop, 'chooseFile' | 'chooseFolder' | 'showFolder'>
+  readonly announce: <Name extends keyof PageEvents>(name: Name, payload: z.infer<PageEvents[Name]>) => void
+  /** Hears the settings at every change. */
+  readonly onSettings: (view: SettingsView) => void
+}
+
+export interface Workspace {
+  readonly handlers: HandlersOf<WorkspaceCalls>
+  readonly paths: GrantedPaths
+  settings(): SettingsView
+  /** What was dropped on the window. */
+  offer(paths: readonly string[]): Promise<Place[]>
+  dispose(): void
+}
+
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  const { dataFolder, desktop, announce } = options
+  const paths = createGrantedPaths()
+  const tools = createToolsClient(() => {
+    const { folders, settings: chosen } = settings.view()
+    return options.program({ SATCHEL_MODELS: folders.models, SATCHEL_DISK: folders.runs, SATCHEL_MIRROR: chosen.mirror })
+  })
+  const work = createLongWork((progress) => announce('task.progress', progress))
+  const settings = createSettings({
+    file: join(dataFolder, 'settings.json'),
+    usualFolders: options.usualFolders,
+    chooseFolder: (title) => desktop.chooseFolder(title),
+    onChange: (view) => {
+      // The tools are told their folders when they start.
+      const told = JSON.stringify([view.folders, view.settings.mirror])
+      if (told !== toldTools) tools.restart()
+      toldTools = told
+      announce('settings.changed', view)
+      options.onSettings(view)
+    },
+  })
+  let toldTools = JSON.stringify([settings.view().folders, settings.view().settings.mirror])
+  const trials = openJsonStore(join(dataFolder, 'machine.json'), machineTrialsSchema.nullable(), null)
+  const files = createFileServices(desktop, tools, paths)
+  return {
+    handlers: {
+      ...createToolHandlers({
+        tools, paths, work,
+        onAnswer: (name, value) => {
+          // What could not be kept is tried again the next time.
+          if (name === 'machine.try') trials.write(machineTrialsSchema.parse(value)).catch(() => undefined)
+        },
+      }),
+      ...createDatasetMemory({ file: join(dataFolder, 'datasets.json'), promptsFolder: options.promptsFolder, tools, paths, work }),
+      ...files.handlers,
+      ...settings.handlers,
+      ...work.handlers,
+      'machine.lastTrials': async () => trials.value,
+    },
+    paths,
+    settings: settings.view,
+    offer: files.offer,
+    dispose: () => tools.dispose(),
+  }
+}
