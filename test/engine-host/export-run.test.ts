@@ -1,39 +1,15 @@
 // Exports of whole runs: what is read from a run folder, and what is refused.
-import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { runConfigSchema } from '../../src-main/contract/run-config.ts'
 import { exportRun } from '../../src-main/engine-host/export-run.ts'
-import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
-import { createPolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
-import { writeCheckpoint } from '../../src-main/engine/training/checkpoint.ts'
-import { createRunFolder, describeRun } from '../../src-main/engine/training/run-folder.ts'
-import { cpu } from '../support/evaluate.ts'
+import { writeExportableRun } from '../support/exportable-run.ts'
 import { useTemporaryFolder } from '../support/run-folder.ts'
 import { writeTinyModel } from '../support/tiny-model.ts'
 
 const temporaryFolder = useTemporaryFolder()
 
-/** A run that has trained nothing yet, with a checkpoint of step 5 unless told otherwise. */
-async function makeRun(options: { readonly checkpoint?: boolean } = {}): Promise<{ folder: string; run: string; base: string }> {
-  const folder = await temporaryFolder()
-  const [run, base, prompts] = [join(folder, 'run'), join(folder, 'base'), join(folder, 'prompts.jsonl')]
-  await writeTinyModel(base)
-  await writeFile(prompts, ['Make a counter.', 'Make a list.'].map((prompt) => JSON.stringify({ prompt, reference: 'const x = 1' })).join('\n'))
-  const config = runConfigSchema.parse({ name: 'small', model: base, data: { prompts }, adapter: { kind: 'lora', rank: 2, targets: ['q_proj', 'v_proj'] }, rollout: { maxNewTokens: 4 } })
-  const model = await openModelFolder(base)
-  const hash = await model.hash()
-  const policy = await createPolicyWeights(await cpu(), model.config, (name) => model.readTensor(name), config.adapter, 1)
-  await model.close()
-  const held = await createRunFolder(run, describeRun(config, { model: hash, data: 'd'.repeat(64) }, '1'))
-  policy.trainable.forEach(({ data }, index) => data.forEach((value, at) => (data[at] = value + 0.02 * Math.sin(at + index))))
-  if (options.checkpoint !== false) {
-    const zeros = new Map(policy.trainable.map(({ name, data }) => [name, new Float32Array(data.length)]))
-    await writeCheckpoint(held, 5, { policy, optimizer: { updates: 5, m: zeros, v: zeros }, state: {} }, { keep: 1, baseModel: base, baseHash: hash })
-  }
-  await held.close()
-  return { folder, run, base }
-}
+const makeRun = async (options: { readonly checkpoint?: boolean } = {}) => writeExportableRun(await temporaryFolder(), options)
 
 describe('an export of a run', () => {
   it('goes to export/<format> in its folder where no other is named, and is noted in exports.jsonl', async () => {
