@@ -71,6 +71,7 @@ describe('a run', () => {
     ['full parameters', { adapter: { kind: 'full' as const } }],
     ['frozen layers in 4 bits', { weights: { precision: 'int4' as const } }],
     ['layers streamed from their file', { weights: { streamLayers: true } }],
+    ['GSPO, groups of different sizes, rollouts that drifted left out', { estimator: { name: 'gspo' as const }, adapter: { kind: 'lora' as const, rank: 4, alpha: 8 }, loss: { carmEpsilon: 0.01 }, rollout: { promptsPerStep: 2, groupSize: 3, maxNewTokens: 12, slots: 4, groups: { kind: 'vigor' as const, rounds: 2 } } }],
   ])('resumed after a stop is bit-equal to one that never stopped: %s', async (title, extra) => {
     const [straight, broken] = [join(home, `straight ${title}`), join(home, `broken ${title}`)]
     expect(await runTraining({ start: { config: config(extra) }, runDirectory: straight, ...quiet() })).toEqual({ state: 'done' })
