@@ -122,7 +122,7 @@ export function supportedArchitectures(): readonly string[] {
  */
 export async function readDecoderConfig(folder: string): Promise<ConfigFiles> {
   const file = join(folder, 'config.json')
-  const raw = await readJsonFile(file, 'Choose a folder that holds a Hugging Face model (config.json beside its safetensors files).')
+  const raw = await readJsonFile(file, 'Choose a folder that holds a Hugging Face model (config.json beside its safetensors files), or a .gguf file.')
   const generationFile = join(folder, 'generation_config.json')
   const generation = await readOptionalJsonFile(generationFile)
   const config = parseDecoderConfig(raw, generation ?? null, file, generationFile)

@@ -153,7 +153,7 @@ export async function openWeightFiles(folder: string): Promise<WeightFiles> {
     what: 'the folder holds no weights',
     place: { file: folder },
     expected: `${SINGLE_FILE}, or ${INDEX_FILE} with its shards`,
-    remedy: 'Other formats (pytorch_model.bin, GGUF) cannot be read: get the safetensors files of this model.',
+    remedy: 'Get the safetensors files of this model (pytorch_model.bin cannot be read), or name a .gguf file itself.',
   })
 }
 

@@ -52,7 +52,8 @@ export async function openGgufModel(path: string): Promise<ModelFolder> {
       readTensor: async (name) => readTensor(file, tensorOf(tensors, name, path)),
       readStored: async (name) => readStored(file, tensorOf(tensors, name, path)),
       tokenizer: async () => (tokenizer ??= openTokenizer(tokenizerSource(), config.vocabularySize, path)),
-      hash: async () => hashFiles([path]),
+      // A renamed file is the same model.
+      hash: async () => hashFiles([path], () => 'model.gguf'),
       close: file.close,
     }
   } catch (error) {
