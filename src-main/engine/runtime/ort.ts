@@ -116,6 +116,8 @@ async function compile(kind: DeviceKind, threads: number, graph: Graph, resident
       if (into === undefined) return session.run(feeds)
       if (kind === 'webgpu' && resident.length > 0) throw new Error(`${graph.name} has resident outputs on webgpu; it cannot also write into given tensors`)
       const outputs = await session.run(feeds, Object.fromEntries(graph.outputs.map(({ name }) => [name, into[name] ?? null])))
+      // Of what it wrote into given tensors onnxruntime returns copies.
+      discard(Object.entries(outputs).flatMap(([name, output]) => (into[name] === undefined ? [] : [output])))
       return { ...outputs, ...into }
     },
     release: () => session.release(),
@@ -176,23 +178,21 @@ export async function createDevice(kind: DeviceKind, options: DeviceOptions = {}
       if (movers === undefined) throw new Error('a device tensor reached the CPU device')
       return (await movers.down(tensor)).data as Float32Array
     },
-    discard(tensors) {
-      for (const tensor of tensors) if (tensor.location !== 'cpu') tensor.dispose()
-      closedPort().postMessage(null, tensors.flatMap((tensor) => (tensor.location === 'cpu' ? [(tensor.data as HostArray).buffer as ArrayBuffer] : [])))
-    },
+    discard,
     dispose: async () => movers?.release(),
   }
 }
 
 /** What is transferred to a port without another end is detached and dropped with the message: the one way to free a buffer that Node 20 knows. */
 let nowhere: MessagePort | undefined
-function closedPort(): MessagePort {
+function discard(tensors: readonly Tensor[]): void {
   if (nowhere === undefined) {
     const { port1, port2 } = new MessageChannel()
     port2.close()
     nowhere = port1
   }
-  return nowhere
+  for (const tensor of tensors) if (tensor.location !== 'cpu') tensor.dispose()
+  nowhere.postMessage(null, tensors.flatMap((tensor) => (tensor.location === 'cpu' ? [(tensor.data as HostArray).buffer as ArrayBuffer] : [])))
 }
 
 interface Movers {
