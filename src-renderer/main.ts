@@ -1,4 +1,5 @@
 // Entry of the page.
+import './state/no-eval.ts'
 import '@fontsource/ibm-plex-sans/latin-400.css'
 import '@fontsource/ibm-plex-sans/latin-500.css'
 import '@fontsource/ibm-plex-sans/latin-600.css'

@@ -5,6 +5,7 @@ import type { IconName } from '../ui/icons.ts'
 import HomePage from './home-page.svelte'
 import MonitorPage from './monitor-page.svelte'
 import RolloutsPage from './rollouts-page.svelte'
+import SetupPage from './setup-page.svelte'
 
 /** What a page is about; the navigation puts those of one group together. */
 export type PageGroup = 'start' | 'prepare' | 'runs' | 'app'
@@ -20,6 +21,7 @@ export interface Page {
 
 export const pages: readonly [Page, ...Page[]] = [
   { id: 'home', title: 'Home', icon: 'home', group: 'start', component: HomePage },
+  { id: 'setup', title: 'Run setup', icon: 'compose', group: 'runs', component: SetupPage },
   { id: 'monitor', title: 'Monitor', icon: 'run', group: 'runs', component: MonitorPage },
   { id: 'rollouts', title: 'Rollouts', icon: 'rollouts', group: 'runs', component: RolloutsPage },
 ]

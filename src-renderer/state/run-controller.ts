@@ -39,6 +39,8 @@ export interface RunController {
   checkpoint(): Promise<void>
   resume(): Promise<void>
   dismissProblem(): void
+  /** The last problem, which is then no longer shown anywhere else. */
+  takeProblem(): ErrorEnvelope | null
   dispose(): void
 }
 
@@ -167,6 +169,11 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
     checkpoint: () => actOnSelected('checkpoint', 'runs.checkpoint'),
     resume: () => actOnSelected('resume', 'runs.resume'),
     dismissProblem: () => change({ problem: null }),
+    takeProblem() {
+      const { problem } = view
+      change({ problem: null })
+      return problem
+    },
     dispose: () => subscriptions.forEach((unsubscribe) => unsubscribe()),
   }
 }
