@@ -23,6 +23,8 @@ export interface DatasetMemoryOptions {
 const storeSchema = z.object({ version: z.literal(1), datasets: z.array(storedDatasetSchema) })
 const most = 50
 
+type Stored = z.infer<typeof storeSchema>
+
 /** A file name for the prompts of a dataset: readable, and another one for another path. */
 export function promptsName(path: string): string {
   const name = parse(path).name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+/, '').slice(0, 60)
@@ -33,16 +35,17 @@ export function promptsName(path: string): string {
 export function createDatasetMemory({ file, promptsFolder, tools, paths, work }: DatasetMemoryOptions): HandlersOf<typeof datasetMemoryCalls> {
   const store = openJsonStore(file, storeSchema, { version: 1, datasets: [] })
   for (const { path } of store.value.datasets) paths.grant(path)
-  const others = (path: string): z.infer<typeof storeSchema>['datasets'] => store.value.datasets.filter((entry) => entry.path !== path)
+  const others = ({ datasets }: Stored, path: string): Stored['datasets'] => datasets.filter((entry) => entry.path !== path)
   return {
     'datasets.list': async () => store.value.datasets.map((entry) => ({ ...entry, missing: !existsSync(entry.path) })),
     'datasets.remember': async (dataset) => {
       const path = paths.require(dataset.path)
-      await store.write({ version: 1, datasets: [{ ...dataset, path, opened: new Date().toISOString() }, ...others(path)].slice(0, most) })
+      await store.update((before) => ({ version: 1, datasets: [{ ...dataset, path, opened: new Date().toISOString() }, ...others(before, path)].slice(0, most) }))
       return {}
     },
     'datasets.forget': async ({ path }) => {
-      await store.write({ version: 1, datasets: others(paths.require(path)) })
+      const full = paths.require(path)
+      await store.update((before) => ({ version: 1, datasets: others(before, full) }))
       return {}
     },
     'datasets.prepare': async ({ path, task, ...request }) => {

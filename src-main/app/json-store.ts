@@ -11,8 +11,8 @@ export interface JsonStore<Value> {
   readonly value: Value
   /** Why the file could not be read and the usual value is in use; empty otherwise. */
   readonly problem: string
-  /** @throws UserError `storage` when it cannot be written; the value is then as before. */
-  write(value: Value): Promise<void>
+  /** Makes the next value of the present one; one change at a time. @throws UserError `storage` when it cannot be written; the value is then as before. */
+  update(change: (value: Value) => Value): Promise<void>
 }
 
 /** Reads the file at once: it is needed before the window is there. A damaged file is left as it is until the next write. */
@@ -20,7 +20,8 @@ export function openJsonStore<Schema extends z.ZodType>(file: string, schema: Sc
   let { value, problem } = readStored(file, schema, usual)
   let turn: Promise<void> = Promise.resolve()
 
-  async function replace(next: z.infer<Schema>): Promise<void> {
+  async function replace(change: (value: z.infer<Schema>) => z.infer<Schema>): Promise<void> {
+    const next = change(value)
     const temporary = `${file}.${randomUUID()}.tmp`
     try {
       await mkdir(dirname(file), { recursive: true })
@@ -42,8 +43,8 @@ export function openJsonStore<Schema extends z.ZodType>(file: string, schema: Sc
     get problem() {
       return problem
     },
-    write(next) {
-      const mine = turn.then(() => replace(next))
+    update(change) {
+      const mine = turn.then(() => replace(change))
       turn = mine.catch(() => undefined)
       return mine
     },

@@ -30,26 +30,26 @@ export function createSettings({ file, usualFolders, chooseFolder, onChange }: S
     return { settings: store.value, folders: { runs: inUse('runs'), models: inUse('models'), exports: inUse('exports') }, file, problem: store.problem }
   }
 
-  async function change(part: Partial<Settings>): Promise<SettingsView> {
-    await store.write({ ...store.value, ...part })
+  async function update(next: (before: Settings) => Settings): Promise<SettingsView> {
+    await store.update(next)
     const now = view()
     onChange(now)
     return now
   }
 
-  const withFolder = (folder: FolderName, path: string): Promise<SettingsView> => change({ folders: { ...store.value.folders, [folder]: path } })
+  const withFolder = (folder: FolderName, path: string): Promise<SettingsView> => update((before) => ({ ...before, folders: { ...before.folders, [folder]: path } }))
 
   return {
     view,
     handlers: {
       'settings.read': async () => view(),
-      'settings.change': (part) => change(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined))),
+      'settings.change': (part) => update((before) => ({ ...before, ...Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) })),
       'settings.chooseFolder': async ({ folder }) => {
         const chosen = await chooseFolder(folderTitles[folder])
         return chosen === null ? view() : withFolder(folder, chosen)
       },
       'settings.resetFolder': ({ folder }) => withFolder(folder, ''),
-      'settings.reset': () => change(settingsSchema.parse({})),
+      'settings.reset': () => update(() => settingsSchema.parse({})),
     },
   }
 }

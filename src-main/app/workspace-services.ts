@@ -77,7 +77,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
         tools, paths, work,
         onAnswer: (name, value) => {
           // What could not be kept is tried again the next time.
-          if (name === 'machine.try') trials.write(machineTrialsSchema.parse(value)).catch(() => undefined)
+          if (name === 'machine.try') trials.update(() => machineTrialsSchema.parse(value)).catch(() => undefined)
         },
       }),
       ...createDatasetMemory({ file: join(dataFolder, 'datasets.json'), promptsFolder: options.promptsFolder, tools, paths, work }),

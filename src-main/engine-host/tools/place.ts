@@ -6,7 +6,7 @@ import type { Place, PlaceKind } from '../../contract/calls/files.ts'
 import { toEnvelope, UserError } from '../../contract/errors.ts'
 import { openDataset } from '../../engine/data/open-dataset.ts'
 import { openModelFolder } from '../../engine/models/model-folder.ts'
-import { detailsOf } from '../../engine/models/model-summary.ts'
+import { parameterCount } from '../../engine/models/weights.ts'
 import { bytes } from '../cli-output.ts'
 import type { Tools } from './tool-work.ts'
 
@@ -54,8 +54,8 @@ async function describe(path: string, kind: PlaceKind): Promise<string> {
     case 'model': {
       const model = await openModelFolder(path)
       await model.close()
-      const { family, parameters } = detailsOf(model.config, model.warnings)
-      return `A ${family} model of ${(parameters / 1e6).toFixed(parameters < 1e8 ? 2 : 0)} million parameters.`
+      const parameters = parameterCount(model.config)
+      return `A ${model.config.family} model of ${(parameters / 1e6).toFixed(parameters < 1e8 ? 2 : 0)} million parameters.`
     }
     case 'dataset': {
       const source = await openDataset(path)
