@@ -13,6 +13,7 @@ import { createOptimizer, type Optimizer } from './optimizer.ts'
 import { gradientArrays } from './passes.ts'
 import { parseRunConfig } from './run-folder-reading.ts'
 import { createRunFolder, describeRun, hashFile, openRunFolder, withControlFile, type CommandSource, type RunFolder } from './run-folder.ts'
+import { promptsPerStep } from './sample-step.ts'
 import { openTrainingSession, type TrainingSession } from './session.ts'
 
 export interface RunOptions {
@@ -168,7 +169,7 @@ class Run {
   private async checkpoint(): Promise<void> {
     this.checkpointAsked = false
     const { policy, modelHash } = this.session
-    const content = { policy, optimizer: this.optimizer.state, state: { step: this.step, seed: this.config.seed, policyHash: policy.hash(), promptsSeen: this.step * this.config.rollout.promptsPerStep } }
+    const content = { policy, optimizer: this.optimizer.state, state: { step: this.step, seed: this.config.seed, policyHash: policy.hash(), promptsSeen: this.step * promptsPerStep(this.config) } }
     const path = await writeCheckpoint(this.folder, this.step, content, { keep: this.config.training.keepCheckpoints, baseModel: this.config.model, baseHash: modelHash })
     this.lastCheckpoint = this.step
     this.options.onEvent({ type: 'checkpoint', step: this.step, path })
