@@ -116,7 +116,7 @@ export async function describeUsable(path: string, name: string): Promise<Comman
   const model = await openModelFolder(path)
   try {
     await model.tokenizer()
-    const details = detailsOf(model.config, model.warnings)
+    const details = detailsOf(model)
     const json = { name, path: resolve(path), bytes: await modelBytes(path), ...details }
     const text = `${json.path}\n${details.family}, ${millions(details.parameters)} parameters, ${details.storedType}, context of ${details.contextTokens} tokens, ${bytes(json.bytes)}${details.warnings.map((warning) => `\nwarning: ${warning}`).join('')}`
     return { json, text }

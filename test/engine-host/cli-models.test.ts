@@ -1,9 +1,12 @@
 // The models of a machine from the command line: listed, added, verified, called by name.
-import { appendFile, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { ErrorEnvelope } from '../../src-main/contract/errors.ts'
 import type { Verification } from '../../src-main/engine/models/verify.ts'
+import { fixture } from '../engine/models/fixtures.ts'
 import { buildEntry } from '../support/build.ts'
 import { run, start } from '../support/cli.ts'
 import type { Ended } from '../support/cli.ts'
@@ -116,6 +119,24 @@ describe('models plan', () => {
     const ended = await satchel('models', 'plan', 'model', '--prompt-tokens', '1000000')
     expect(ended.code).toBe(3)
     expect(ended.stderr).toContain('--prompt-tokens')
+  })
+})
+
+describe('what does not belong together is refused, naming it', () => {
+  it('a model that lacks a shard', async () => {
+    await cp(fixture('qwen2-tied-sharded'), inFolder('sharded'), { recursive: true })
+    await rm(inFolder('sharded', 'model-00002-of-00003.safetensors'))
+    for (const command of [['generate', 'sharded', '--prompt', 'a'], ['models', 'add', 'sharded'], ['models', 'import', 'sharded', '--name', 'copy']]) {
+      const ended = await satchel(...command, '--json')
+      expect([ended.code, ended.json<{ error: ErrorEnvelope }>().error.place.file]).toEqual([3, join('sharded', 'model-00002-of-00003.safetensors')])
+    }
+    expect(existsSync(inFolder('library', 'copy'))).toBe(false)
+  })
+
+  it('an adapter for another base, by its shapes', async () => {
+    const ended = await satchel('generate', fixture('llama-tied', 'adapter'), '--base', 'model', '--prompt', 'a', '--json')
+    expect(ended.code).toBe(3)
+    expect(ended.json<{ error: ErrorEnvelope }>().error).toMatchObject({ place: { file: fixture('llama-tied', 'adapter', 'adapter_model.safetensors') }, remedy: 'Choose an adapter that was trained from this base model.' })
   })
 })
 

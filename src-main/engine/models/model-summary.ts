@@ -5,6 +5,7 @@ import { UserError } from '../../contract/errors.ts'
 import type { DecoderConfig } from './config.ts'
 import type { FoundModel } from './discover.ts'
 import { openModelFolder } from './model-folder.ts'
+import type { ModelFolder } from './model-folder.ts'
 import { parameterCount } from './weights.ts'
 
 /** `incomplete`: a file is missing; `unsupported`: a family or format that is not computed; `damaged`: anything else that is wrong. */
@@ -23,6 +24,7 @@ export interface ModelSummary extends FoundModel {
 export interface ModelDetails {
   readonly family: string
   readonly parameters: number
+  /** Type of the weights in the files: `bfloat16`, or what a GGUF file packs them in, `Q4_K`. */
   readonly storedType: string
   readonly contextTokens: number
   /** Which base model has exactly this geometry, or null. */
@@ -50,7 +52,7 @@ export async function summariseModel(found: FoundModel): Promise<ModelSummary> {
   try {
     const model = await openModelFolder(found.path)
     try {
-      return { ...found, state: 'ready', problem: null, bytes, details: detailsOf(model.config, model.warnings) }
+      return { ...found, state: 'ready', problem: null, bytes, details: detailsOf(model) }
     } finally {
       await model.close()
     }
@@ -60,9 +62,10 @@ export async function summariseModel(found: FoundModel): Promise<ModelSummary> {
   }
 }
 
-export function detailsOf(config: DecoderConfig, warnings: readonly string[]): ModelDetails {
+/** What an opened model is. */
+export function detailsOf({ config, warnings, quantisation }: Pick<ModelFolder, 'config' | 'warnings' | 'quantisation'>): ModelDetails {
   const base = baseModels.find(({ geometry }) => Object.entries(geometry).every(([field, value]) => config[field as keyof DecoderConfig] === value))
-  return { family: config.family, parameters: parameterCount(config), storedType: config.torchDtype, contextTokens: config.maxPositions, base: base?.name ?? null, warnings }
+  return { family: config.family, parameters: parameterCount(config), storedType: quantisation ?? config.torchDtype, contextTokens: config.maxPositions, base: base?.name ?? null, warnings }
 }
 
 /** The model that serves as a base, of several of its geometry the one of its name. */
@@ -75,8 +78,8 @@ export function findBase(base: BaseModel, models: readonly ModelSummary[]): Mode
 function stateOf(error: UserError): ModelState {
   const { code, place, what } = error.envelope
   if (code === 'not-found') return 'incomplete'
-  const ofConfiguration = place.file !== undefined && basename(place.file) === 'config.json'
-  return ofConfiguration && (/not supported/.test(what) || ['architectures', 'model_type', 'quantization_config'].includes(place.field ?? '')) ? 'unsupported' : 'damaged'
+  const named = ['architectures', 'model_type', 'quantization_config', 'general.architecture'].includes(place.field ?? '')
+  return named || /not supported|^tensors of type/.test(what) ? 'unsupported' : 'damaged'
 }
 
 /** Bytes of a file, or of the files that lie directly in a folder; links count as what they point to. Never throws. */

@@ -87,7 +87,7 @@ export async function verifyModel(path: string, options: VerifyOptions): Promise
     }
     const files = await hashFiles(path, names, options)
     checks.push(checkHashes(files, options.earlier))
-    const details = opened === undefined ? null : detailsOf(opened.config, opened.warnings)
+    const details = opened === undefined ? null : detailsOf(opened)
     if (details !== null && checks.every(({ state }) => state !== 'failed')) {
       const written = await generationCheck(() => options.generate(details))
       checks.push(written)

@@ -6,6 +6,8 @@ import type { FoundModel } from '../../../src-main/engine/models/discover.ts'
 import { addToLibrary, readLibrary, recordVerification, removeFromLibrary } from '../../../src-main/engine/models/model-library.ts'
 import { baseModels, detailsOf, findBase, summariseModel } from '../../../src-main/engine/models/model-summary.ts'
 import { parseDecoderConfig } from '../../../src-main/engine/models/config.ts'
+import { buildGguf, tinyMetadata, tinyTensors } from '../../support/gguf-fixture.ts'
+import type { MetadataEntry } from '../../../src-main/engine/models/gguf/write.ts'
 import { copyOfFixture, fixture, temporaryFolder, userError } from './fixtures.ts'
 import { PHI_4_MINI, QWEN25_3B, SMOLLM3_3B } from './published-configs.ts'
 
@@ -123,6 +125,12 @@ describe('what is wrong with a found model', () => {
     const other = copyOfFixture('llama-tied')
     writeFileSync(join(other, 'config.json'), '{"architectures": ["MambaForCausalLM"]}')
     const onlyConfig = temporaryFolder()
+    const gguf = (name: string, metadata: MetadataEntry[]): string => {
+      writeFileSync(join(onlyConfig, name), buildGguf(metadata, tinyTensors()))
+      return join(onlyConfig, name)
+    }
+    expect(await summary(gguf('good.gguf', tinyMetadata()))).toBe('ready')
+    expect(await summary(gguf('mamba.gguf', [{ key: 'general.architecture', type: 'string', value: 'mamba' }, ...tinyMetadata().slice(1)]))).toBe('unsupported')
     cpSync(fixture('llama-tied', 'config.json'), join(onlyConfig, 'config.json'))
     expect(await Promise.all([summary(fixture('smollm3')), summary(without), summary(other), summary(onlyConfig), summary(join(onlyConfig, 'none'))])).toEqual(['ready', 'damaged', 'unsupported', 'incomplete', 'incomplete'])
   })
@@ -130,11 +138,11 @@ describe('what is wrong with a found model', () => {
 
 describe('the three base models', () => {
   test.each([['Qwen2.5-3B', QWEN25_3B], ['SmolLM3-3B', SMOLLM3_3B], ['Phi-4-mini-reasoning', PHI_4_MINI]])('%s is recognised by its published numbers', (name, raw) => {
-    expect(detailsOf(parseDecoderConfig(raw, null), []).base).toBe(name)
+    expect(detailsOf({ config: parseDecoderConfig(raw, null), warnings: [] }).base).toBe(name)
   })
 
   test('of several with one geometry the one of its name serves', () => {
-    const details = detailsOf(parseDecoderConfig(QWEN25_3B, null), [])
+    const details = detailsOf({ config: parseDecoderConfig(QWEN25_3B, null), warnings: [] })
     const model = (name: string) => ({ name, source: 'added' as const, path: name, state: 'ready' as const, problem: null, bytes: 0, details })
     const base = baseModels[0]!
     expect(findBase(base, [model('Qwen/Qwen2.5-3B-Instruct'), model('qwen2.5-3b')])?.name).toBe('qwen2.5-3b')

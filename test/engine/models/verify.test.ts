@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { UserError } from '../../../src-main/contract/errors.ts'
 import { hashFile, publishedHash, recordOf, verifyModel } from '../../../src-main/engine/models/verify.ts'
 import type { Verification, VerifyOptions } from '../../../src-main/engine/models/verify.ts'
+import { buildGguf, tinyMetadata, tinyTensors } from '../../support/gguf-fixture.ts'
 import { writeTinyModel } from '../../support/tiny-model.ts'
 import { copyOfFixture, fixture, temporaryFolder, userError } from './fixtures.ts'
 
@@ -74,6 +75,16 @@ describe('verifying a model', () => {
     const folder = await tinyModel()
     writeFileSync(join(folder, 'chat_template.jinja'), '{% for message in %}')
     expect(states(await verifyModel(folder, writes))['template']).toBe('failed')
+  })
+
+  test('that is a GGUF file is verified like a folder, its type named', async () => {
+    const file = join(temporaryFolder(), 'tiny.gguf')
+    writeFileSync(file, buildGguf(tinyMetadata(), tinyTensors()))
+    const result = await verifyModel(file, writes)
+    expect([result.usable, result.files.map(({ name }) => name), result.details?.storedType]).toEqual([true, ['tiny.gguf'], 'F32'])
+    expect(states(result)).toMatchObject({ tensors: 'passed', tokenizer: 'passed', template: 'passed' })
+    writeFileSync(file, readFileSync(file).subarray(0, -2000))
+    expect((await verifyModel(file, writes)).sentence).toMatch(/^Not usable: .*tiny\.gguf, /)
   })
 
   test('that is not there is an error, one that is stopped as well', async () => {
