@@ -57,7 +57,7 @@ export const estimatorConfigSchema = z.discriminatedUnion('name', [
   }),
   z.strictObject({ name: z.literal('cispo'), ...standardised }),
   z.strictObject({ name: z.literal('sapo'), ...standardised }),
-])
+], { error: ({ code }) => (code === 'invalid_union' ? `The estimator must be one of ${estimatorNames.join(', ')}.` : undefined) })
 export type EstimatorConfig = z.infer<typeof estimatorConfigSchema>
 
 /** What an estimator reads: one score a rollout, a reward at every token, at the end of every step, or penalties there and the score at the end. */

@@ -60,6 +60,10 @@ describe('a combination that makes no sense', () => {
     expect(refusal(input)).toMatch(message)
   })
 
+  it('includes an estimator nobody knows: the known ones are listed', () => {
+    expect(refusal({ estimator: { name: 'ppo' } as never })).toMatch(/^estimator\.name: .*bot-grpo, grpo, .*sapo/)
+  })
+
   it('includes fields of another estimator', () => {
     expect(refusal({ estimator: { name: 'dr-grpo', epsilon: 1e-6 } as never })).toMatch(/^estimator: .*epsilon/)
   })
