@@ -10,7 +10,7 @@ import { createSampler } from '../../src-main/engine/rollout/sampler.ts'
 import { createDevice, type Device, type Tensor } from '../../src-main/engine/runtime/ort.ts'
 import { createStream } from '../../src-main/engine/runtime/random.ts'
 import { createPass, gradientArrays, packMicroBatches, type MicroBatch } from '../../src-main/engine/training/passes.ts'
-import { meanSeconds, medianSeconds, type BenchmarkRow } from './rows.ts'
+import { medianOf, medianSeconds, type BenchmarkRow } from './rows.ts'
 
 export const benchmarkConfig: DecoderConfig = {
   family: 'qwen2', vocabularySize: 1024, hiddenSize: 256, intermediateSize: 704, layers: 4, heads: 8, kvHeads: 2, headSize: 32,
@@ -114,35 +114,37 @@ async function decodeRows(rank: number, quick: boolean): Promise<BenchmarkRow[]>
   const maxNewTokens = quick ? 8 : 96
   // As long as the demo's: 24 prompt tokens and up to 96 more; no id stops, so that the batch stays full.
   const requests = Array.from({ length: 8 }, (_, prompt) => ({ promptIds: Array.from({ length: 24 }, (_, t) => 40 + ((7 * t + prompt) % 200)), streams: Array.from({ length: 8 }, (_, rollout) => createStream(1, 'benchmark', prompt, rollout)) }))
-  const generate = () => sampler.generate(requests, { law: { temperature: 1, topK: 0, topP: 1, minP: 0 }, maxNewTokens, slots: 64, stopIds: new Set(), sampleLimit: config.vocabularySize })
-  // Both sides take turns, and of each the best turn counts: the mean over a turn's steps, or runs, in its quietest moment.
-  const turns: { times: typeof sampler.times; products: number }[] = []
-  await generate()
-  for (let turn = 0; turn < (quick ? 1 : 10); turn++) {
-    await generate()
-    turns.push({ times: { ...sampler.times }, products: await decodeProducts(device, config, rank, maxNewTokens) })
+  /** One batch to its end; seconds of its median step. */
+  const generate = async (): Promise<number> => {
+    const marks: number[] = []
+    await sampler.generate(requests, { law: { temperature: 1, topK: 0, topP: 1, minP: 0 }, maxNewTokens, slots: 64, stopIds: new Set(), sampleLimit: config.vocabularySize, onStep: () => void marks.push(performance.now()) })
+    // The first stretch holds the prefill.
+    return medianOf(marks.slice(2).map((mark, index) => (mark - (marks[index + 1] as number)) / 1000))
   }
+  // Both sides take turns, so that a noisy neighbour slows both, and a step is compared with the products of its own turn.
+  const turns: { step: number; times: typeof sampler.times; products: number }[] = []
+  await generate()
+  for (let turn = 0; turn < (quick ? 1 : 10); turn++) turns.push({ step: await generate(), times: { ...sampler.times }, products: await decodeProducts(device, config, rank) })
   await sampler.release()
-  const products = Math.min(...turns.map((turn) => turn.products))
-  const [best] = turns.map(({ times }) => times).sort((a, b) => (a.total - a.prefill) / a.decodeSteps - (b.total - b.prefill) / b.decodeSteps) as [typeof sampler.times]
-  const inside = best.decode / best.decodeSteps
-  const sampling = best.sampling / best.decodeSteps
-  const javascript = (best.total - best.prefill - best.decode - best.sampling) / best.decodeSteps
-  const step = inside + sampling + javascript
+  const middle = (pick: (turn: (typeof turns)[number]) => number): number => medianOf(turns.map(pick))
+  // The parts are known as sums over a turn; its median step is divided in their proportion.
+  const part = (pick: (times: typeof sampler.times) => number): number => middle(({ step, times }) => (step * pick(times)) / (times.total - times.prefill))
+  const products = middle((turn) => turn.products)
+  const ratio = middle((turn) => turn.step / turn.products)
   const name = rank === 0 ? 'base model' : `adapters of rank ${rank}`
   return [
-    { name: `decode, batch 64, ${name}`, value: best.tokens / best.total, unit: 'tokens/s' },
-    { name: `  a step, ${name}`, value: step * 1000, unit: 'ms' },
+    { name: `decode, batch 64, ${name}`, value: middle(({ times }) => times.tokens / times.total), unit: 'tokens/s' },
+    { name: `  a step, ${name}`, value: middle(({ step }) => step) * 1000, unit: 'ms' },
     { name: '    matrix products (measured alone)', value: products * 1000, unit: 'ms' },
-    { name: '    attention, cache, norms, the runtime itself', value: (inside - products) * 1000, unit: 'ms' },
-    { name: '    sampling', value: sampling * 1000, unit: 'ms' },
-    { name: '    JavaScript', value: javascript * 1000, unit: 'ms' },
-    { name: `  step / matrix products, ${name}`, value: step / products, unit: 'ratio', goal: 'at most 2.5', met: step / products <= 2.5 },
+    { name: '    attention, cache, norms, the runtime itself', value: (part(({ decode }) => decode) - products) * 1000, unit: 'ms' },
+    { name: '    sampling', value: part(({ sampling }) => sampling) * 1000, unit: 'ms' },
+    { name: '    JavaScript', value: part(({ total, prefill, decode, sampling }) => total - prefill - decode - sampling) * 1000, unit: 'ms' },
+    { name: `  step / matrix products, ${name}`, value: ratio, unit: 'ratio', goal: 'at most 2.5', met: ratio <= 2.5 },
   ]
 }
 
-/** Mean seconds of one decode step's products, batch 64, as one program: frozen weights inside it, adapters as inputs, as decoding has them. */
-async function decodeProducts(device: Device, config: DecoderConfig, rank: number, runs: number): Promise<number> {
+/** Median seconds of one decode step's products, batch 64, as one program: frozen weights inside it, adapters as inputs, as decoding has them. */
+async function decodeProducts(device: Device, config: DecoderConfig, rank: number): Promise<number> {
   const { hiddenSize: d, intermediateSize: f, heads, kvHeads, headSize, layers, vocabularySize: v } = config
   const graph = new Graph('products')
   const inputs = new Map([...new Set([d, f, heads * headSize])].map((size) => [size, graph.input(`x${size}`, 'float32', ['B', size])]))
@@ -167,7 +169,7 @@ async function decodeProducts(device: Device, config: DecoderConfig, rank: numbe
     ...[...inputs].map(([size]): [string, Tensor] => [`x${size}`, device.tensor(new Float32Array(64 * size).fill(0.5), [64, size])]),
     ...adapters.map(([name, rows, columns]): [string, Tensor] => [name, device.tensor(new Float32Array(rows * columns).fill(0.01), [rows, columns])]),
   ])
-  const seconds = await meanSeconds(() => program.run(feeds), runs)
+  const seconds = await medianSeconds(() => program.run(feeds), 60)
   await program.release()
   return seconds
 }

@@ -18,13 +18,9 @@ export async function medianSeconds(run: () => unknown, runs: number): Promise<n
     await run()
     times.push((performance.now() - before) / 1000)
   }
-  return times.sort((a, b) => a - b)[runs >> 1] as number
+  return medianOf(times)
 }
 
-/** Mean seconds of `runs` calls after one warm-up call. */
-export async function meanSeconds(run: () => unknown, runs: number): Promise<number> {
-  await run()
-  const before = performance.now()
-  for (let i = 0; i < runs; i++) await run()
-  return (performance.now() - before) / 1000 / runs
+export function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] as number
 }
