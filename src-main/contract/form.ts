@@ -56,7 +56,7 @@ interface Definition {
 }
 
 function definitionOf(schema: z.ZodType): Definition {
-  return schema._zod.def as unknown as Definition
+  return schema._zod.def
 }
 
 /** What lies under defaults, optionality and preprocessing, with the explanation found on the way. */

@@ -4,8 +4,11 @@ import type { AppState } from '../state/app-state.svelte.ts'
 import type { IconName } from '../ui/icons.ts'
 import HomePage from './home-page.svelte'
 import MonitorPage from './monitor-page.svelte'
+import ComparePage from './compare-page.svelte'
+import ExportPage from './export-page.svelte'
 import RolloutsPage from './rollouts-page.svelte'
 import SetupPage from './setup-page.svelte'
+import TryPage from './try-page.svelte'
 
 /** What a page is about; the navigation puts those of one group together. */
 export type PageGroup = 'start' | 'prepare' | 'runs' | 'app'
@@ -24,6 +27,9 @@ export const pages: readonly [Page, ...Page[]] = [
   { id: 'setup', title: 'Run setup', icon: 'compose', group: 'runs', component: SetupPage },
   { id: 'monitor', title: 'Monitor', icon: 'run', group: 'runs', component: MonitorPage },
   { id: 'rollouts', title: 'Rollouts', icon: 'rollouts', group: 'runs', component: RolloutsPage },
+  { id: 'compare', title: 'Compare', icon: 'compare', group: 'runs', component: ComparePage },
+  { id: 'try', title: 'Try it', icon: 'chat', group: 'runs', component: TryPage },
+  { id: 'export', title: 'Export and report', icon: 'export', group: 'runs', component: ExportPage },
 ]
 
 /** Headings of the groups; empty where a group needs none. */

@@ -1,0 +1,62 @@
+// Charts of several runs: a line a run, or a line a group of seeds with the range of its members around it.
+import type { RunSnapshot } from '../../../src-main/contract/calls/run-data.ts'
+import { compact, decimalsFor, percent, signed } from '../../state/number-format.ts'
+import { pointsOf, seriesOf } from '../../state/run-series.ts'
+import type { ChartGroup, ChartSpec } from '../charts/chart-catalogue.ts'
+import type { Point } from '../charts/decimate.ts'
+import { styleOf } from '../charts/run-series.ts'
+import type { Series } from '../charts/run-series.ts'
+import { medianBand } from './compare-runs.ts'
+import type { SeedGroup } from './compare-runs.ts'
+
+/** The curves of a run that are compared, by name. */
+export function comparisonCurves(run: RunSnapshot): Readonly<Record<'heldOut' | 'requirements' | 'hacks' | 'reward' | 'spread' | 'entropy' | 'kl' | 'length' | 'gradient' | 'time', readonly Point[]>> {
+  const series = seriesOf(run.series)
+  const rate = (value: (result: RunSnapshot['evaluations'][number]) => number): Point[] => run.evaluations.map((result) => ({ x: result.step, y: 100 * value(result) }))
+  return {
+    heldOut: rate(({ compile }) => compile.rate),
+    requirements: rate(({ requirementScore }) => requirementScore),
+    hacks: rate(({ hackRate }) => hackRate.rate),
+    reward: pointsOf(series, 'reward'),
+    spread: pointsOf(series, 'reward_std'),
+    entropy: pointsOf(series, 'entropy'),
+    kl: pointsOf(series, 'kl'),
+    length: pointsOf(series, 'completions/mean_length'),
+    gradient: pointsOf(series, 'grad_norm'),
+    time: pointsOf(series, 'time/step'),
+  }
+}
+
+type CurveName = keyof ReturnType<typeof comparisonCurves>
+
+const amount = { low: 0, format: (value: number) => compact(value), formatTick: (value: number) => compact(value), empty: 'A point for every step.' }
+const share = { low: 0, high: 100, format: (value: number) => percent(value / 100), formatTick: (value: number) => percent(value / 100), empty: 'A point for every evaluation.' }
+const gain = { format: (value: number) => signed(value, 3), formatTick: (value: number, spacing: number) => signed(value, decimalsFor(spacing)), empty: 'A point for every step.' }
+
+const charts: readonly (readonly [curve: CurveName, title: string, unit: string, look: Omit<ChartSpec, 'id' | 'title' | 'unit' | 'series'>])[] = [
+  ['heldOut', 'Held-out score', '% pass all stages', share],
+  ['requirements', 'Requirements met', '% of held-out completions', share],
+  ['hacks', 'Hack rate', '% of held-out completions', share],
+  ['reward', 'Reward', 'mean of a step', gain],
+  ['spread', 'Spread inside groups', 'standard deviation', amount],
+  ['entropy', 'Entropy', 'nats a token', amount],
+  ['kl', 'KL divergence', 'nats', amount],
+  ['length', 'Completion length', 'tokens', amount],
+  ['gradient', 'Gradient norm', 'before clipping', amount],
+  ['time', 'Time of a step', 'seconds', amount],
+]
+
+/** One chart a curve; those that no run has are left out. */
+export function comparisonCharts(groups: readonly SeedGroup[]): ChartGroup[] {
+  const curves = groups.map(({ members }) => members.map(comparisonCurves))
+  const specs = charts.flatMap(([curve, title, unit, look]): ChartSpec[] => {
+    const series = groups.map(({ label }, index): Series => {
+      const own = (curves[index] ?? []).map((run) => run[curve])
+      if (own.length === 1) return { label, ...styleOf(index), points: own[0] ?? [] }
+      const { points, low, high } = medianBand(own)
+      return { label, ...styleOf(index), points, band: { low, high } }
+    })
+    return series.some(({ points }) => points.length > 0) ? [{ id: curve, title, unit, series, ...look }] : []
+  })
+  return [{ title: 'Curves', charts: specs }]
+}
