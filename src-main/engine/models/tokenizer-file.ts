@@ -169,11 +169,19 @@ function withoutControls(fields: z.infer<typeof tokenizerSchema>, addedTokens: r
       }
   return {
     normalizer: null,
-    pre_tokenizer: null,
     post_processor: null,
     decoder: null,
     ...fields,
+    pre_tokenizer: withoutDigits(fields.pre_tokenizer),
     model: { ...model, type: 'BPE' },
     added_tokens: [],
   }
+}
+
+/** The library takes only 0-9 for digits; the reference takes every number of Unicode, as a pattern says it. */
+function withoutDigits(step: Readonly<Record<string, unknown>> | null | undefined): Readonly<Record<string, unknown>> | null {
+  if (step === null || step === undefined) return null
+  if (Array.isArray(step['pretokenizers'])) return { ...step, pretokenizers: (step['pretokenizers'] as Record<string, unknown>[]).map(withoutDigits) }
+  if (step['type'] !== 'Digits') return step
+  return { type: 'Split', pattern: { Regex: step['individual_digits'] === true ? '\\p{N}' : '\\p{N}+' }, behavior: 'Isolated', invert: false }
 }

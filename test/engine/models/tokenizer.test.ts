@@ -217,3 +217,27 @@ describe('a tokenizer that cannot be used is refused', () => {
     expect((await openTokenizer(folder, { vocabularySize: 1000 })).config).toEqual({})
   })
 })
+
+describe('digits are cut off from what stands before them', () => {
+  // tokenizers 0.23.3: BPE over the 256 byte letters, merges as below, pre-tokenizer Digits then ByteLevel; "ⅷ" and "²" are numbers, not digits 0-9.
+  const letters = Array.from({ length: 256 }, (_, byte) => byte).map((byte) => ((byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae ? String.fromCharCode(byte) : undefined))
+  let next = 0x100
+  const alphabet = letters.map((letter) => letter ?? String.fromCharCode(next++))
+  const merges: [string, string][] = [['Ġ', 'â'], ['Ġ', '1'], ['1', '2']]
+  const tokens = (text: string, individual: boolean): (string | undefined)[] => {
+    const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }
+    const vocab = Object.fromEntries([...alphabet, ...merges.map((pair) => pair.join(''))].map((token, id) => [token, id]))
+    const tokenizer = createTokenizer({ model: { type: 'BPE', vocab, merges }, decoder: byteLevel, pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'Digits', individual_digits: individual }, byteLevel] } })
+    return tokenizer.encode(text).map((id) => tokenizer.tokenOf(id))
+  }
+
+  test('one by one', () => {
+    expect(tokens(' ⅷ 12', true)).toEqual(['Ġ', 'â', 'ħ', '·', 'Ġ', '1', '2'])
+    expect(tokens('x² 123 ٣٤', true)).toEqual(['x', 'Â', '²', 'Ġ', '1', '2', '3', 'Ġ', 'Ù', '£', 'Ù', '¤'])
+  })
+
+  test('in runs', () => {
+    expect(tokens(' ⅷ 12', false)).toEqual(['Ġ', 'â', 'ħ', '·', 'Ġ', '12'])
+    expect(tokens('x² 123 ٣٤', false)).toEqual(['x', 'Â', '²', 'Ġ', '12', '3', 'Ġ', 'Ù', '£', 'Ù', '¤'])
+  })
+})
