@@ -38,3 +38,9 @@ function externalProto({ name, shape }: Value, weight: ExternalTensor | undefine
   const places = Object.entries({ location, offset: String(offset), length: String(length) }).map(([key, value]) => ({ key, value }))
   return [{ name: type === 'float16' ? storedName(name) : name, dims: shape, dataType: storedTypes[type], externalData: places, dataLocation: 1 }]
 }
+
+/** Outputs at the end of a node that nothing reads are left out: what training wants of a norm keeps others from fusing it. */
+function withoutSpareOutputs(node: OnnxNode, used: ReadonlySet<string>, { outputs }: Graph): OnnxNode {
+  const needed = (name: string): boolean => used.has(name) || outputs.some((output) => output.name === name)
+  return { ...node, outputs: node.outputs.slice(0, node.outputs.findLastIndex(needed) + 1) }
+}
