@@ -1,4 +1,10 @@
 // What every page is given: the bridge, where the person is, the runs, and what is shared between pages.
+import { createDatasetsState } from './datasets-state.svelte.ts'
+import type { DatasetsState } from './datasets-state.svelte.ts'
+import { createMachineState } from './machine-state.svelte.ts'
+import type { MachineState } from './machine-state.svelte.ts'
+import { createModelsState } from './models-state.svelte.ts'
+import type { ModelsState } from './models-state.svelte.ts'
 import { createNavigation } from './navigation.svelte.ts'
 import type { Navigation } from './navigation.svelte.ts'
 import { createNotices } from './notices.svelte.ts'
@@ -7,6 +13,8 @@ import { createRunController, initialAppView } from './run-controller.ts'
 import type { AppView, RunController } from './run-controller.ts'
 import { createRunDraft } from './run-draft.svelte.ts'
 import type { RunDraft } from './run-draft.svelte.ts'
+import { createSettingsState } from './settings-state.svelte.ts'
+import type { SettingsState } from './settings-state.svelte.ts'
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { CallName, CallRequest, CallResponse } from '../../src-main/contract/calls.ts'
 
@@ -17,6 +25,10 @@ export interface AppState {
   readonly navigation: Navigation
   readonly notices: Notices
   readonly draft: RunDraft
+  readonly machine: MachineState
+  readonly models: ModelsState
+  readonly datasets: DatasetsState
+  readonly settings: SettingsState
   /** Asks the app; a failure becomes a notice, and undefined. */
   ask<Name extends CallName>(name: Name, request: CallRequest<Name>): Promise<CallResponse<Name> | undefined>
 }
@@ -36,6 +48,7 @@ export function createAppState(bridge: SatchelBridge): AppState {
     })
   })
   const notices = createNotices()
+  const draft = createRunDraft()
   return {
     bridge,
     get view() {
@@ -44,7 +57,11 @@ export function createAppState(bridge: SatchelBridge): AppState {
     controller,
     navigation: createNavigation('home'),
     notices,
-    draft: createRunDraft(),
+    draft,
+    machine: createMachineState(bridge, notices),
+    models: createModelsState(bridge, notices),
+    datasets: createDatasetsState(bridge, notices, draft),
+    settings: createSettingsState(bridge, notices),
     async ask(name, request) {
       const outcome = await bridge.call(name, request)
       if (outcome.ok) return outcome.value
