@@ -37,11 +37,13 @@ double divisorOf(const Group& group, const AdvantageOptions& options) {
 
 // BoT-GRPO and, over equal rewards, GRPO, Dr.GRPO and RLOO.
 void centre(Group& group, const AdvantageOptions& options) {
-  const double count = static_cast<double>(group.kept.size());
-  for (const Rollout& rollout : group.kept) group.mu += total(rollout.rewards) / static_cast<double>(rollout.rewards.size()) / count;
+  double count = static_cast<double>(group.kept.size());
+  if (options.pooled) count = std::accumulate(group.kept.begin(), group.kept.end(), 0.0, [](double sum, const Rollout& rollout) { return sum + static_cast<double>(rollout.rewards.size()); });
+  const auto share = [&](const Rollout& rollout) { return 1 / (options.pooled ? count : count * static_cast<double>(rollout.rewards.size())); };
+  for (const Rollout& rollout : group.kept) group.mu += total(rollout.rewards) * share(rollout);
   double variance = 0;
   for (const Rollout& rollout : group.kept) {
-    for (const double r : rollout.rewards) variance += (r - group.mu) * (r - group.mu) / (count * static_cast<double>(rollout.rewards.size()));
+    for (const double r : rollout.rewards) variance += (r - group.mu) * (r - group.mu) * share(rollout);
   }
   const bool standardised = options.rule == Rule::botGrpo || options.rule == Rule::grpo;
   group.sigma = std::sqrt(standardised && options.sample ? variance * count / (count - 1) : variance);

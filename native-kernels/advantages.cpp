@@ -28,15 +28,20 @@ void writeScaled(const double* rewards, std::size_t length, double mu, double in
 // BoT-GRPO; over scores GRPO, Dr.GRPO and RLOO.
 void centre(const GroupView& group, const AdvantageOptions& options, GroupState& state) {
   const bool scores = readsScores(options.rule);
-  const double count = static_cast<double>(state.count);
+  // What a rollout weighs in mean and variance: 1, or its tokens.
+  const auto weight = [&](std::size_t k) { return group.kept[k] == 0 ? 0.0 : options.pooled ? static_cast<double>(group.length(k)) : 1.0; };
+  double count = 0;
   double mu = 0;
-  for (std::size_t k = 0; k < group.size; ++k) mu += group.kept[k] ? state.means[k] : 0;
+  for (std::size_t k = 0; k < group.size; ++k) {
+    count += weight(k);
+    mu += weight(k) * state.means[k];
+  }
   state.mu = mu / count;
   double variance = 0;
   for (std::size_t k = 0; k < group.size; ++k) {
     if (!group.kept[k]) continue;
     const std::size_t own = scores ? 1 : group.length(k);
-    variance += rolloutSquares(group.rewards + (scores ? k : group.firsts[k]), own, state.mu) / static_cast<double>(own);
+    variance += weight(k) * rolloutSquares(group.rewards + (scores ? k : group.firsts[k]), own, state.mu) / static_cast<double>(own);
   }
   const bool standardised = options.rule == Rule::botGrpo || options.rule == Rule::grpo;
   state.sigma = std::sqrt(variance / (standardised && options.sample ? count - 1 : count));

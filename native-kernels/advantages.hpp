@@ -14,6 +14,7 @@ struct AdvantageOptions {
   Rule rule;
   FlatGroups flatGroups;
   bool sample;  // deviation over K - 1 instead of K
+  bool pooled;  // botGrpo: tokens weigh the same, not rollouts
   double epsilon;
   double sigmaFloor;
   double flatTolerance;

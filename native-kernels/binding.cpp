@@ -13,7 +13,7 @@
 namespace {
 
 // Raised whenever arguments change: a binary of another number is not used.
-constexpr int kInterface = 3;
+constexpr int kInterface = 4;
 
 template <typename Element>
 struct TypeOf;
@@ -82,12 +82,12 @@ std::size_t total(const Arguments& arguments, std::size_t index, const std::int3
 
 // advantages(rewards, lengths, groupSizes, outcomes, masked, stepEnds, settings, advantages, kept, statistics, reference)
 // stepEnds: empty where every token is a step
-// settings: Float64Array [rule, flatGroups, sample, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount]
+// settings: Float64Array [rule, flatGroups, sample, pooled, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount]
 void Advantages(const Napi::CallbackInfo& info) {
   const Arguments arguments{info, "advantages"};
-  const double* s = arguments.array<double>(6, 9);
+  const double* s = arguments.array<double>(6, 10);
   const satchel::AdvantageOptions options{
-      static_cast<satchel::Rule>(static_cast<int>(s[0])), static_cast<satchel::FlatGroups>(static_cast<int>(s[1])), s[2] != 0, s[3], s[4], s[5], s[6], s[7], s[8]};
+      static_cast<satchel::Rule>(static_cast<int>(s[0])), static_cast<satchel::FlatGroups>(static_cast<int>(s[1])), s[2] != 0, s[3] != 0, s[4], s[5], s[6], s[7], s[8], s[9]};
   satchel::AdvantageBatch batch{};
   batch.groups = arguments.length(2);
   batch.groupSizes = arguments.array<std::int32_t>(2, batch.groups);

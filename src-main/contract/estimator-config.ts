@@ -26,11 +26,14 @@ const standardised = {
   ...common,
 }
 
-/** Of those that do not. */
+/** Of those that read a reward at every token. */
+const pooling = field(z.enum(['rollout', 'token']).default('rollout'), '', 'BoT-GRPO', 'Whether each rollout weighs the same in mean and deviation, as the paper has it, or each token: then long rollouts weigh more.')
+
+/** Of those that do not divide. */
 const plain = { flatGroups: field(z.enum(['keep', 'skip']).default('keep'), '', 'Satchel', 'Whether a group whose outcomes are all the same teaches.'), ...common }
 
 /** The estimator without a name is BoT-GRPO. */
-const botGrpo = z.strictObject({ name: field(z.literal('bot-grpo').optional().default('bot-grpo'), '', 'BoT-GRPO', `How rewards become advantages: ${estimatorNames.join(', ')}.`), ...standardised })
+const botGrpo = z.strictObject({ name: field(z.literal('bot-grpo').optional().default('bot-grpo'), '', 'BoT-GRPO', `How rewards become advantages: ${estimatorNames.join(', ')}.`), pooling, ...standardised })
 
 export const estimatorConfigSchema = z.discriminatedUnion('name', [
   botGrpo,
@@ -39,7 +42,7 @@ export const estimatorConfigSchema = z.discriminatedUnion('name', [
   z.strictObject({ name: z.literal('dr-grpo'), ...plain }),
   z.strictObject({ name: z.literal('dapo'), ...standardised }),
   z.strictObject({ name: z.literal('gspo'), ...standardised }),
-  z.strictObject({ name: z.literal('gspo-token'), ...standardised }),
+  z.strictObject({ name: z.literal('gspo-token'), pooling, ...standardised }),
   z.strictObject({
     name: z.literal('pure'),
     step,

@@ -19,6 +19,7 @@ export function addAdvantageCommand(program: Command, answer: Answer): void {
     .addOption(new Option('--estimator <name>', 'how rewards become advantages').choices(estimatorNames).default('bot-grpo'))
     .option('--epsilon <x>', 'added to the standard deviation (reinforce++: to the variance)', numberWithin(0, Infinity))
     .addOption(new Option('--deviation <kind>', 'standard deviation over K or over K - 1').choices(['population', 'sample']))
+    .addOption(new Option('--pooling <unit>', 'bot-grpo, gspo-token: what weighs the same in mean and deviation').choices(['rollout', 'token']))
     .addOption(new Option('--flat-groups <policy>', 'what to do with a group whose outcomes are all the same').choices(['keep', 'mean-only', 'skip', 'sigma-floor']))
     .option('--sigma-floor <x>', 'smallest standard deviation under --flat-groups sigma-floor', numberWithin(Number.MIN_VALUE, Infinity))
     .option('--flat-tolerance <x>', 'outcomes closer than this count as the same', numberWithin(0, Infinity))
@@ -33,6 +34,7 @@ export interface AdvantageOptions {
   readonly estimator: EstimatorName
   readonly epsilon?: number
   readonly deviation?: 'population' | 'sample'
+  readonly pooling?: 'rollout' | 'token'
   readonly flatGroups?: 'keep' | 'mean-only' | 'skip' | 'sigma-floor'
   readonly sigmaFloor?: number
   readonly flatTolerance?: number

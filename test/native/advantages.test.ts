@@ -187,6 +187,7 @@ describe('implementations of advantages', () => {
     clipAdvantage: fc.constantFrom(null, 0.5, 3),
     epsilon: fc.constantFrom(1e-6, 0.01),
     discount: fc.constantFrom(1, 0.9),
+    pooled: fc.boolean(),
   })
 
   it.each(advantageRules)('agree to 1e-12 on whatever a batch may hold: %s', (rule) => {
@@ -195,7 +196,7 @@ describe('implementations of advantages', () => {
         const plain = batchOf(groups.map((group) => group.map((r) => r.rewards)), groups.map((group) => group.map((r) => r.outcome)), groups.map((group) => group.map((r) => r.masked)))
         const stepEnds = Uint8Array.from(groups.flat().flatMap(({ rewards, ends }) => rewards.map(() => Number(ends.next().value))))
         const batch = { ...plain, ...(readsScores(rule) ? { rewards: Float64Array.from(groups.flat(), (r) => r.score) } : {}), ...(stepped ? { stepEnds } : {}) }
-        const settings: AdvantageSettings = { ...advantageSettings(config()), ...numbers, rule, clip: clipAdvantage ?? Infinity, sigmaFloor: 0.3, temperature: 0.1 }
+        const settings: AdvantageSettings = { ...advantageSettings(config()), ...numbers, rule, pooled: numbers.pooled && rule === 'bot-grpo', clip: clipAdvantage ?? Infinity, sigmaFloor: 0.3, temperature: 0.1 }
         const results = implementations.map(([, kernels]) => runSettings(kernels, settings, batch))
         for (const result of results) {
           expect(largestDifference(result.advantages, results[0]!.advantages)).toBeLessThan(1e-12)

@@ -53,7 +53,7 @@ describe.runIf(loaded.binary !== undefined)('the border of the binary', () => {
     expect(() => binary.adamW(floats, floats, floats, floats, new Float64Array(7), false)).toThrow(/argument 4/)
     const lengths = Int32Array.of(2, 3)
     const call = (rewards: number, out: number, sizes = Int32Array.of(2), ends = 0): void =>
-      binary.advantages(new Float64Array(rewards), lengths, sizes, new Float64Array(2), new Uint8Array(2), new Uint8Array(ends), new Float64Array(9), new Float64Array(out), new Uint8Array(2), new Float64Array(6), false)
+      binary.advantages(new Float64Array(rewards), lengths, sizes, new Float64Array(2), new Uint8Array(2), new Uint8Array(ends), new Float64Array(10), new Float64Array(out), new Uint8Array(2), new Float64Array(6), false)
     expect(() => call(5, 5)).not.toThrow()
     expect(() => call(4, 5)).toThrow(/argument 0 has 4 elements, expected at least 5/)
     expect(() => call(5, 4)).toThrow(/argument 7/)

@@ -2,6 +2,7 @@
 //
 // BoT-GRPO (arXiv 2610.09804; K rollouts of one prompt, L_k tokens each)
 //   mu = 1/K sum_k 1/L_k sum_t r_t^k,   sigma^2 = 1/K sum_k 1/L_k sum_t (r_t^k - mu)^2,   A_t^k = (r_t^k - mu) / (sigma + eps)
+//   An option drops 1/L_k: mean and deviation over all tokens of the group, long rollouts weighing more (for comparison; nobody's paper).
 // GRPO (2402.03300): the same with one score R^k for all tokens of a rollout.
 // Dr.GRPO (2503.20783): A^k = R^k - mean(R).      RLOO (2402.14740): A^k = K/(K-1) (R^k - mean(R)), the mean of the others as baseline.
 // GRPO, process form (2402.03300, 4.1.3): step rewards of the group pooled and standardised; A_t = sum of those at or after t.
@@ -29,9 +30,9 @@ export interface RuleResult {
 export type DivisorOf = (sigma: number) => number
 
 /** BoT-GRPO; with the same reward at all tokens of a rollout, GRPO. */
-export function standardiseTokens(group: readonly RewardedRollout[], settings: Pick<AdvantageSettings, 'deviation'>, divisorOf: DivisorOf): RuleResult {
-  const { mu, variance } = rolloutMoments(group)
-  const sigma = Math.sqrt(variance * (settings.deviation === 'sample' ? group.length / (group.length - 1) : 1))
+export function standardiseTokens(group: readonly RewardedRollout[], settings: Pick<AdvantageSettings, 'deviation' | 'pooled'>, divisorOf: DivisorOf): RuleResult {
+  const { mu, variance, count } = settings.pooled ? tokenMoments(group) : rolloutMoments(group)
+  const sigma = Math.sqrt(variance * (settings.deviation === 'sample' ? count / (count - 1) : 1))
   const divisor = divisorOf(sigma)
   return { mu, sigma, advantages: group.map(({ rewards }) => centred(rewards, mu, divisor)) }
 }
@@ -94,9 +95,16 @@ export function whitenReturns(batch: readonly RewardedRollout[], settings: Pick<
 }
 
 /** Mean over rollouts of their means, and of their mean squared distances from it. */
-function rolloutMoments(group: readonly RewardedRollout[]): { mu: number; variance: number } {
+function rolloutMoments(group: readonly RewardedRollout[]): { mu: number; variance: number; count: number } {
   const mu = sum(group.map(({ rewards }) => sum(rewards) / rewards.length)) / group.length
-  return { mu, variance: sum(group.map(({ rewards }) => squares(rewards, mu) / rewards.length)) / group.length }
+  return { mu, variance: sum(group.map(({ rewards }) => squares(rewards, mu) / rewards.length)) / group.length, count: group.length }
+}
+
+/** The same over all tokens. */
+function tokenMoments(group: readonly RewardedRollout[]): { mu: number; variance: number; count: number } {
+  const count = sum(group.map(({ rewards }) => rewards.length))
+  const mu = sum(group.map(({ rewards }) => sum(rewards))) / count
+  return { mu, variance: sum(group.map(({ rewards }) => squares(rewards, mu))) / count, count }
 }
 
 /** For each token the sum of `value` over the steps that end at or after it. */

@@ -10,6 +10,8 @@ export interface AdvantageSettings {
   readonly rule: AdvantageRule
   readonly flatGroups: 'keep' | 'mean-only' | 'skip' | 'sigma-floor'
   readonly deviation: 'population' | 'sample'
+  /** bot-grpo: tokens weigh the same, not rollouts. */
+  readonly pooled: boolean
   readonly epsilon: number
   readonly sigmaFloor: number
   readonly flatTolerance: number
@@ -24,11 +26,11 @@ export interface AdvantageSettings {
 /** The rule behind an estimator's name, with its numbers. */
 export function advantageSettings(config: EstimatorConfig): AdvantageSettings {
   const { flatGroups, flatTolerance } = config
-  const base = { flatGroups, flatTolerance, deviation: 'population' as const, epsilon: 0, sigmaFloor: 0, clip: config.clipAdvantage ?? Infinity, temperature: 0, discount: 0 }
+  const base = { flatGroups, flatTolerance, deviation: 'population' as const, pooled: false, epsilon: 0, sigmaFloor: 0, clip: config.clipAdvantage ?? Infinity, temperature: 0, discount: 0 }
   switch (config.name) {
     case 'bot-grpo':
     case 'gspo-token':
-      return { ...base, ...spread(config), rule: 'bot-grpo' }
+      return { ...base, ...spread(config), rule: 'bot-grpo', pooled: config.pooling === 'token' }
     case 'grpo':
     case 'dapo':
     case 'gspo':

@@ -52,7 +52,7 @@ interface NativeBinary {
   threadCount(): number
 }
 
-const supportedInterface = 3
+const supportedInterface = 4
 const flatGroupNumbers = { keep: 0, 'mean-only': 1, skip: 2, 'sigma-floor': 3 } as const
 
 export const typescriptKernels: Kernels = {
@@ -69,8 +69,8 @@ export const typescriptKernels: Kernels = {
 export function kernelsOf(binary: NativeBinary, reference = false): Kernels {
   return {
     advantages(settings, batch, result) {
-      const { rule, flatGroups, deviation, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount } = settings
-      const numbers = Float64Array.of(advantageRules.indexOf(rule), flatGroupNumbers[flatGroups], Number(deviation === 'sample'), epsilon, sigmaFloor, flatTolerance, clip, temperature, discount)
+      const { rule, flatGroups, deviation, pooled, epsilon, sigmaFloor, flatTolerance, clip, temperature, discount } = settings
+      const numbers = Float64Array.of(advantageRules.indexOf(rule), flatGroupNumbers[flatGroups], Number(deviation === 'sample'), Number(pooled), epsilon, sigmaFloor, flatTolerance, clip, temperature, discount)
       const { rewards, lengths, groupSizes, outcomes, masked, stepEnds = new Uint8Array() } = batch
       binary.advantages(rewards, lengths, groupSizes, outcomes, masked, stepEnds, numbers, result.advantages, result.kept, result.statistics, reference)
     },

@@ -47,6 +47,12 @@ describe('golden values', () => {
     expectClose(sample!, population!.map((value) => value * Math.sqrt(2 / 3)), 1e-12)
   })
 
+  it('of BoT-GRPO without the weight 1/L_k: mean and deviation over the tokens', () => {
+    // Seven tokens, mean 1.5/7 = .2142857, population sigma .646813 as in the process form below.
+    const rows = advantagesOf({ name: 'bot-grpo', pooling: 'token', epsilon: 0 }, [process])[0]!
+    expectClose(rows.flat(), [1, 0.5, 0, 1, 0, -1, 0].map((reward) => (reward - 1.5 / 7) / 0.6468132241526726), 1e-9)
+  })
+
   it('of GRPO in its process form', () => {
     // Seven steps pooled: mean 1.5/7, population sigma .646813 (DeepSeekMath 4.1.3, worked out by hand); A sums from the end.
     const [a, b, c] = advantagesOf({ name: 'grpo-process' }, [process])[0]!
