@@ -138,7 +138,7 @@ async function verifyNamed(nameOrPath: string, options: VerifyOptions): Promise<
   const progress = createByteProgress(process.stderr)
   const { signal, release } = abortOnInterrupt()
   try {
-    const result = await verifyModel(path, { earlier, signal, onProgress: progress.update, generate: (details) => (options.generate ? writeAFewTokens(path, details) : Promise.resolve({ skipped: 'no generation was tried, as asked' })) })
+    const result = await verifyModel(path, { earlier, signal, onProgress: progress.update, generate: () => (options.generate ? writeAFewTokens(path) : Promise.resolve({ skipped: 'no generation was tried, as asked' })) })
     progress.close()
     if (result.usable) await remember(folder, path, result)
     const marks = { passed: 'ok', failed: 'FAILED', skipped: 'not checked' } as const

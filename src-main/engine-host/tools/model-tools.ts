@@ -175,10 +175,10 @@ export const modelTools: Tools<'models.list' | 'models.add' | 'models.remove' | 
     }
     const result = await verifyModel(path, {
       earlier, signal: work.signal, onProgress,
-      generate: async (details) => {
+      generate: async () => {
         if (!generate) return { skipped: 'no generation was tried, as asked' }
         work.tell({ what: 'Writing a few tokens', done: total, total, unit: 'bytes' })
-        return writeAFewTokens(path, details)
+        return writeAFewTokens(path)
       },
     })
     if (result.usable) await recordVerification(folder, path, recordOf(result, new Date().toISOString()))

@@ -51,10 +51,10 @@ export interface VerifyOptions {
   /** What the files held when this model was verified before. */
   readonly earlier?: RecordedVerification | undefined
   /**
-   * Makes the model write a few tokens; returns their text, or why it was left out. Called last, and only if nothing has failed.
+   * Makes the model write a few tokens; returns their text and in which way it was run where that is worth saying, or why it was left out. Called last, and only if nothing has failed.
    * @throws UserError when the model cannot be run
    */
-  readonly generate: (model: ModelDetails) => Promise<{ readonly text: string } | { readonly skipped: string }>
+  readonly generate: () => Promise<{ readonly text: string; readonly how?: string } | { readonly skipped: string }>
   readonly onProgress?: (file: string, doneBytes: number, totalBytes: number) => void
   readonly signal?: AbortSignal
 }
@@ -89,7 +89,7 @@ export async function verifyModel(path: string, options: VerifyOptions): Promise
     checks.push(checkHashes(files, options.earlier))
     const details = opened === undefined ? null : detailsOf(opened)
     if (details !== null && checks.every(({ state }) => state !== 'failed')) {
-      const written = await generationCheck(() => options.generate(details))
+      const written = await generationCheck(options.generate)
       checks.push(written)
     }
     const usable = checks.every(({ state }) => state !== 'failed')
@@ -128,10 +128,10 @@ async function checkTemplate(model: ModelFolder): Promise<string> {
   return `the chat template writes a short question in ${ids.length} tokens`
 }
 
-async function generationCheck(generate: () => Promise<{ readonly text: string } | { readonly skipped: string }>): Promise<VerificationCheck> {
+async function generationCheck(generate: () => Promise<{ readonly text: string; readonly how?: string } | { readonly skipped: string }>): Promise<VerificationCheck> {
   try {
     const result = await generate()
-    return 'text' in result ? { name: 'generation', state: 'passed', what: `it wrote ${JSON.stringify(result.text)}` } : { name: 'generation', state: 'skipped', what: result.skipped }
+    return 'text' in result ? { name: 'generation', state: 'passed', what: `${result.how === undefined ? '' : `with ${result.how} `}it wrote ${JSON.stringify(result.text)}` } : { name: 'generation', state: 'skipped', what: result.skipped }
   } catch (error) {
     if (!(error instanceof UserError) || error.envelope.code === 'stopped') throw error
     return { name: 'generation', state: 'failed', what: error.message.replace(/\.$/, '') }
