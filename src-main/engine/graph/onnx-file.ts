@@ -24,7 +24,8 @@ const storedName = (name: string): string => `${name}/float16`
 export function writeOnnxFile(graph: Graph, target: GraphTarget, weights: ReadonlyMap<string, ExternalTensor>): Uint8Array {
   const { nodes, constants } = lowerGraph(graph, target)
   const widened = [...weights].flatMap(([name, { type }]): OnnxNode[] => (type === 'float16' ? [{ type: 'Cast', inputs: [storedName(name)], outputs: [name], attributes: { to: { int: elementTypes.float32 } } }] : []))
-  const all = [...widened, ...nodes]
+  const read = new Set(nodes.flatMap((node) => node.inputs))
+  const all = [...widened, ...nodes.map((node) => withoutSpareOutputs(node, read, graph))]
   const used = new Set(all.flatMap((node) => node.inputs))
   const small = graph.initializers.filter(({ value }) => used.has(value.name)).map(({ value, data }) => tensorProto(value.name, value.shape as readonly number[], data))
   const inputs = graph.inputs.filter(({ name }) => used.has(name))
