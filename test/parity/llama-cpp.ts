@@ -14,8 +14,14 @@ import { pathToFileURL } from 'node:url'
 import { askPolicy, compareAnswers } from '../../src-main/engine/models/export-comparison.ts'
 import type { Answers, ExportComparison, FixedTexts } from '../../src-main/engine/models/export-comparison.ts'
 import type { DecoderConfig } from '../../src-main/engine/models/config.ts'
+import { metadataOfConfig } from '../../src-main/engine/models/gguf/architectures.ts'
 import { exportGguf, GGUF_TYPES } from '../../src-main/engine/models/gguf/export-gguf.ts'
 import type { GgufType } from '../../src-main/engine/models/gguf/export-gguf.ts'
+import { PRE_TOKENIZERS } from '../../src-main/engine/models/gguf/pre-tokenizers.ts'
+import { ggufTensors } from '../../src-main/engine/models/gguf/tensors.ts'
+import { metadataOfTokenizer, readTokenizerSource } from '../../src-main/engine/models/gguf/tokenizer-metadata.ts'
+import { writeGguf } from '../../src-main/engine/models/gguf/write.ts'
+import type { GgufTensorSource, MetadataEntry } from '../../src-main/engine/models/gguf/write.ts'
 import { openModelFolder } from '../../src-main/engine/models/model-folder.ts'
 import { createPolicyWeights } from '../../src-main/engine/models/policy-weights.ts'
 import { resourcePath } from '../../src-main/engine/runtime/paths.ts'
@@ -68,10 +74,13 @@ try {
     rows.push(await asItIs(file))
     for (const type of ['f32', 'q8_0'] as const) rows.push(await written({ name: basename(file), folder: file, change: {}, tokenizerFrom: file, texts: true }, type))
   }
+  const ids: Record<string, unknown>[] = []
+  for (const name of PRE_TOKENIZERS.keys()) ids.push(await comparePreTokenizer(name))
   const versions = { 'node-llama-cpp': await versionOf(peerFolder), 'llama.cpp': llama.llamaCppRelease.release, node: process.version }
   const results = join('test', 'parity', 'llama-cpp-results.json')
-  await writeFile(results, `{\n "versions": ${JSON.stringify(versions)},\n "results": [\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ]\n}\n`)
+  await writeFile(results, `{\n "versions": ${JSON.stringify(versions)},\n "results": [\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ],\n "ids": [\n${ids.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ]\n}\n`)
   console.table(rows)
+  console.table(ids)
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
@@ -166,6 +175,34 @@ async function askPeer(file: string, texts: FixedTexts): Promise<Answers> {
   await context.dispose()
   await model.dispose()
   return { logprobs, continuations }
+}
+
+/**
+ * The ids of a small tokenizer under each name llama.cpp has for cutting texts. llama.cpp normalises nothing, so the texts that NFC changes are given
+ * to it normalised where our tokenizer does that.
+ */
+async function comparePreTokenizer(name: string): Promise<Record<string, unknown>> {
+  const source = await readTokenizerSource(join(parityFolder('tokenizers'), 'qwen2'))
+  const config = { ...(await configOf(parityFolder('llama-tied'))), vocabularySize: 448, bosId: null, eosIds: [420], padId: null }
+  const tokenizerEntries = metadataOfTokenizer(source, config).entries.map((entry): MetadataEntry => (entry.key === 'tokenizer.ggml.pre' ? { key: entry.key, type: 'string', value: name } : entry))
+  const file = join(scratch, 'pre.gguf')
+  const tensors = ggufTensors(config).map(({ stored, shape }): GgufTensorSource => ({ name: stored, type: 'F32', shape, data: () => new Float32Array(shape.reduce((product, size) => product * size, 1)) }))
+  await writeGguf(file, [{ key: 'general.architecture', type: 'string', value: config.family }, ...metadataOfConfig(config), ...tokenizerEntries], tensors)
+  const { plain } = JSON.parse(await readFile(join(parityFolder('tokenizers'), 'qwen2', 'expected.json'), 'utf8')) as { plain: [string, number[]][] }
+  const model = await openModelFolder(file)
+  const tokenizer = await model.tokenizer()
+  await model.close()
+  const normalises = PRE_TOKENIZERS.get(name)?.normalizer !== null
+  const peerModel = await llama.loadModel({ modelPath: file })
+  const other = plain.map(([text]) => text).filter((text) => peerModel.tokenize(normalises ? text.normalize('NFC') : text, false).join() !== tokenizer.encode(text).join())
+  await peerModel.dispose()
+  return { pre: name, same: `${plain.length - other.length} of ${plain.length}`, otherTexts: other }
+}
+
+async function configOf(folder: string): Promise<DecoderConfig> {
+  const model = await openModelFolder(folder)
+  await model.close()
+  return model.config
 }
 
 async function versionOf(folder: string): Promise<string> {

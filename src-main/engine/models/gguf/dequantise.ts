@@ -15,9 +15,9 @@ export function dequantise(type: ReadableType, bytes: Uint8Array, values: Float3
     case 'F32':
       return new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes)
     case 'F16':
-      return float16ToFloat32(halvesAt(bytes, 2, 0), values)
+      return float16ToFloat32(asHalves(bytes), values)
     case 'BF16':
-      return bfloat16ToFloat32(halvesAt(bytes, 2, 0), values)
+      return bfloat16ToFloat32(asHalves(bytes), values)
     case 'Q8_0':
       return q8(bytes, scalesAt(bytes, blockBytes, 0), values)
     case 'Q4_0':
@@ -35,6 +35,11 @@ export function dequantise(type: ReadableType, bytes: Uint8Array, values: Float3
     case 'Q6_K':
       return q6k(bytes, values)
   }
+}
+
+/** Bytes as 16-bit numbers; looked at in place where their address allows it. */
+function asHalves(bytes: Uint8Array): Uint16Array {
+  return bytes.byteOffset % 2 === 0 ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2) : halvesAt(bytes, 2, 0)
 }
 
 /** The 16-bit number at `offset` of every block. */
