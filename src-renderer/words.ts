@@ -31,6 +31,7 @@ export const words = {
     noRuns: 'No run yet',
     noRunsText: 'The demo trains the built-in model, a few million parameters, to write small React programs that compile. It takes a few minutes on the processor and needs no network.',
     next: 'Begin with your own',
+    nextText: 'or drop a dataset, a model or a run anywhere on this window',
     openModel: 'Choose a model',
     openModelText: 'One of three base models, or any folder of weights you have.',
     openData: 'Bring a dataset',

@@ -26,5 +26,5 @@ export function parametersText(count: number): string {
 /** A day and time of ISO 8601 as the person's system writes it, short. */
 export function dayText(time: string): string {
   const day = new Date(time)
-  return Number.isNaN(day.getTime()) ? '' : day.toLocaleString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
+  return Number.isNaN(day.getTime()) ? '' : day.toLocaleString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 }
