@@ -153,7 +153,7 @@ describe('models download', () => {
     expect(downloaded.json()).toMatchObject({ name: 'tiny', path: inFolder('library', 'tiny'), repository, commit: hub.commit, family: 'qwen2' })
     expect((await satchel('models', 'list', '--json')).json<Listed>().models.map(({ name }) => name)).toContain('tiny')
     const verified = (await satchel('models', 'verify', inFolder('library', 'tiny'), '--no-generate', '--json')).json<Verification>()
-    expect(verified.checks.find(({ name }) => name === 'hashes')?.what).toBe('5 of 5 files have the hash they were published with')
+    expect(verified.checks.find(({ name }) => name === 'hashes')?.what).toBe('5 of 5 files as the hub published them')
     expect((await satchel('models', 'download', repository, '--mirror', hub.url)).code).toBe(3)
   })
 

@@ -214,10 +214,10 @@ function checkHashes(files: readonly VerifiedFile[], earlier: RecordedVerificati
   const known = files.filter(({ matches }) => matches === true)
   const of = (from: ExpectedHash['from']): number => known.filter(({ expected }) => expected?.from === from).length
   const parts = [
-    ...(of('hub') === 0 ? [] : [`${of('hub')} of ${files.length} files have the hash they were published with`]),
-    ...(of('earlier') === 0 ? [] : [`${of('earlier')} of ${files.length} files are as they were verified on ${earlier?.time.slice(0, 10) ?? ''}`]),
+    ...(of('hub') === 0 ? [] : [`${of('hub')} of ${files.length} files as the hub published them`]),
+    ...(of('earlier') === 0 ? [] : [`${of('earlier')} of ${files.length} files as they were verified on ${earlier?.time.slice(0, 10) ?? ''}`]),
   ]
-  return parts.length > 0 ? { name: 'hashes', state: 'passed', what: parts.join(', ') } : { name: 'hashes', state: 'skipped', what: `nothing says which hashes the ${files.length} files ought to have; they are recorded for the next time` }
+  return parts.length > 0 ? { name: 'hashes', state: 'passed', what: parts.join(', ') } : { name: 'hashes', state: 'skipped', what: 'nothing says which hashes its files ought to have; they are recorded for the next time' }
 }
 
 function summary(details: ModelDetails | null, checks: readonly VerificationCheck[]): string {

@@ -76,7 +76,7 @@ describe('a download', () => {
     expect(readdirSync(join(folder, '..'))).toEqual(['tiny'])
     await (await openModelFolder(folder)).close()
     const verified = await verifyModel(folder, { generate: () => Promise.resolve({ skipped: '' }) })
-    expect(verified.checks.find(({ name }) => name === 'hashes')?.what).toBe('5 of 5 files have the hash they were published with')
+    expect(verified.checks.find(({ name }) => name === 'hashes')?.what).toBe('5 of 5 files as the hub published them')
     expect(hub.asked.filter((path) => /README|modeling|pytorch/.test(path))).toEqual([])
   })
 
