@@ -1,6 +1,9 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  // Components are rendered to markup, as a server would: what they say is tested here, what they do in the desktop tests.
+  plugins: [svelte({ configFile: false })],
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/desktop/**'],
