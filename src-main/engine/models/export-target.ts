@@ -1,6 +1,6 @@
 // The folder an export is written to: checked before any work, made under another name, and put in place only when it is whole.
 import { existsSync, realpathSync, rmSync } from 'node:fs'
-import { access, constants, mkdir, readdir, rmdir, stat } from 'node:fs/promises'
+import { access, constants, mkdir, readdir, rmdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour } from './atomic-file.ts'
@@ -12,9 +12,11 @@ export const EXPORT_FOLDER = 'export'
 /**
  * Checks that a folder may be made.
  * @param sources folders that must stay as they are: the run (its `export` folder excepted) and the base model
- * @throws UserError `bad-input` when it holds files, is a file, or lies inside one of `sources`; `storage` when it cannot be written
+ * @param bytes about what will be written
+ * @throws UserError `bad-input` when it holds files, is a file, or lies inside one of `sources`; `storage` when it cannot be written or the
+ * disk has no room for it
  */
-export async function checkTarget(folder: string, sources: { readonly run?: string; readonly base: string }): Promise<void> {
+export async function checkTarget(folder: string, sources: { readonly run?: string; readonly base: string }, bytes: number): Promise<void> {
   const target = realPath(folder)
   if (sources.run !== undefined && !isInside(target, realPath(join(sources.run, EXPORT_FOLDER)), false)) {
     refuseInside(target, sources.run, 'this is inside the run folder, which belongs to the run', `Choose another folder, or one in ${join(sources.run, EXPORT_FOLDER)}.`)
@@ -24,7 +26,7 @@ export async function checkTarget(folder: string, sources: { readonly run?: stri
   if (entries !== undefined && entries.length > 0) {
     throw new UserError({ code: 'bad-input', what: 'the folder already holds files', place: { file: folder }, expected: 'a new or empty folder', remedy: 'Choose another folder.' })
   }
-  await checkWritable(folder)
+  await checkDisk(folder, bytes)
 }
 
 /**
@@ -65,8 +67,8 @@ async function entriesOf(folder: string): Promise<string[] | undefined> {
   }
 }
 
-/** Whether the nearest folder that is there may be written: better told now than after minutes of work. */
-async function checkWritable(folder: string): Promise<void> {
+/** Whether the nearest folder that is there may be written and has room: better told now than after minutes of work. */
+async function checkDisk(folder: string, bytes: number): Promise<void> {
   let nearest = dirname(resolve(folder))
   while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
   try {
@@ -75,6 +77,10 @@ async function checkWritable(folder: string): Promise<void> {
   } catch (error) {
     throw asStorageError(error, folder)
   }
+  const { bavail, bsize } = await statfs(nearest)
+  if (bytes <= bavail * bsize) return
+  const gigabytes = (count: number): string => `${(count / 1e9).toFixed(2)} GB`
+  throw new UserError({ code: 'storage', what: `the disk is too full: the export needs about ${gigabytes(bytes)}, ${gigabytes(bavail * bsize)} are free`, place: { file: folder }, remedy: 'Free some space, or choose a folder on another disk with --to.' })
 }
 
 function refuseInside(target: string, source: string, what: string, remedy: string): void {

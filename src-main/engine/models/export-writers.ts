@@ -10,7 +10,7 @@ import { generationConfigToJson } from './config.ts'
 import { askPolicy } from './export-comparison.ts'
 import type { Answers } from './export-comparison.ts'
 import { copySideFiles, writeMergedModel } from './export-merged.ts'
-import type { ExportFormat, ExportSource, ExportType } from './export.ts'
+import type { ExportFormat, ExportRequest, ExportSource, ExportType } from './export.ts'
 import { openFrozenLayers } from './frozen-layers.ts'
 import { exportGguf } from './gguf/export-gguf.ts'
 import type { GgufType } from './gguf/export-gguf.ts'
@@ -118,6 +118,15 @@ async function writeOnnx(folder: string, input: WriterInput): Promise<Written> {
 /** float16 holds bfloat16's numbers as they are, but for some that hardly occur, and keeps three more bits of what training changed. */
 function halfOrWhole({ config }: ModelFolder): 'float32' | 'float16' {
   return config.torchDtype === 'float32' ? 'float32' : 'float16'
+}
+
+/** Bytes a number takes, scales included. */
+const BYTES: Readonly<Record<ExportType, number>> = { float32: 4, float16: 2, bfloat16: 2, q8_0: 1.0625, int8: 1.125, int4: 0.625 }
+
+/** About what an export takes on the disk: its weights. What is left in float16 beside blocks is counted as if it were in them. */
+export function expectedBytes({ policy }: ExportSource, base: ModelFolder, { format, storedType }: Pick<ExportRequest, 'format' | 'storedType'>): number {
+  if (format === 'adapter') return policy.trainable.reduce((sum, { data }) => sum + data.byteLength, 0)
+  return parameterCount(base.config) * BYTES[storedType ?? (format === 'merged' && !isGgufPath(base.folder) ? base.config.torchDtype : halfOrWhole(base))]
 }
 
 /** Opens a folder or GGUF file as any model is opened. */

@@ -8,7 +8,7 @@ import type { StoredType } from './config.ts'
 import { askPolicy, compareAnswers } from './export-comparison.ts'
 import type { ExportComparison, FixedTexts } from './export-comparison.ts'
 import { checkTarget, fillFolder } from './export-target.ts'
-import { exportTypes, isLarge, writers } from './export-writers.ts'
+import { expectedBytes, exportTypes, isLarge, writers } from './export-writers.ts'
 import { openModelFolder } from './model-folder.ts'
 import type { PolicyWeights } from './policy-weights.ts'
 import { rotaryRegime } from './rotary.ts'
@@ -79,9 +79,9 @@ const frozenDifference: Readonly<Record<string, number>> = { int8: expectedDiffe
 export async function exportPolicy(source: ExportSource, request: ExportRequest): Promise<ExportReport> {
   const { format, folder } = request
   checkRequest(source, request)
-  await checkTarget(folder, source)
   const base = await openModelFolder(source.base)
   try {
+    await checkTarget(folder, source, expectedBytes(source, base, request))
     return await fillFolder(folder, async (temporary) => {
       const own = await askPolicy(source.device, source.policy, source.texts, progressOf(request, 'ask'))
       checkSignal(request)

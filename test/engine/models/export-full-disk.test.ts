@@ -9,7 +9,7 @@ import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts
 import { movedPolicy } from '../../support/moved-policy.ts'
 import { useTemporaryFolder } from '../../support/run-folder.ts'
 
-const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0, readOnly: false }))
+const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0, readOnly: false, bytesFree: Infinity }))
 
 vi.mock('node:fs/promises', async (original) => {
   const files = await original<typeof FilesModule>()
@@ -30,13 +30,18 @@ vi.mock('node:fs/promises', async (original) => {
     if (disk.readOnly) throw Object.assign(new Error('EROFS: read-only file system, access'), { code: 'EROFS' })
     return files.access(path, mode)
   }
-  return { ...files, open, access }
+  const statfs = async (path: string): Promise<{ bavail: number; bsize: number }> => {
+    const { bavail, bsize } = await files.statfs(path)
+    return { bavail: Math.min(bavail, Math.floor(disk.bytesFree / bsize)), bsize }
+  }
+  return { ...files, open, access, statfs }
 })
 
 const temporaryFolder = useTemporaryFolder()
 afterEach(() => {
   disk.bytesLeft = Infinity
   disk.readOnly = false
+  disk.bytesFree = Infinity
 })
 
 describe.each<ExportFormat>(['adapter', 'merged', 'gguf', 'onnx'])('a disk that fills up during an export (%s)', (format) => {
@@ -69,4 +74,16 @@ it('a disk that cannot be written is told before the work', async () => {
   let asked = 0
   await expect(exportPolicy(source, { format: 'merged', folder: join(folder, 'out'), onProgress: () => (asked += 1) })).rejects.toMatchObject({ envelope: { code: 'storage', what: expect.stringContaining('read-only') as string } })
   expect(asked).toBe(0)
+})
+
+it('a disk with too little room is told before the work, with both sizes', async () => {
+  const folder = await temporaryFolder()
+  const source = await movedPolicy(folder, { kind: 'full' })
+  const weights = source.policy.trainable.reduce((sum, { data }) => sum + data.length, 0)
+  disk.bytesFree = 3 * weights
+  let asked = 0
+  await expect(exportPolicy(source, { format: 'merged', folder: join(folder, 'out'), onProgress: () => (asked += 1) })).rejects.toMatchObject({ envelope: { code: 'storage', what: expect.stringMatching(/the disk is too full: the export needs about 0\.00 GB/) as string } })
+  expect(asked).toBe(0)
+  // Half the size fits.
+  await exportPolicy(source, { format: 'merged', folder: join(folder, 'out'), storedType: 'float16' })
 })
