@@ -98,7 +98,10 @@ function tokenizerJson(metadata: Metadata, { texts, kinds }: Tokens): Record<str
   if (preTokenizer === undefined) {
     throw wrongMetadata(metadata.path, 'tokenizer.ggml.pre', `the way "${name}" of cutting texts is not known`, `one of ${[...PRE_TOKENIZERS.keys()].join(', ')}`, 'Use the Hugging Face folder of this model.')
   }
-  const strips = metadata.text('general.architecture') === 'phi3'
+  const architecture = metadata.text('general.architecture')
+  const strips = architecture === 'phi3'
+  // SmolLM3's tokenizer takes words that are tokens whole; the name its files use for the cut does not say so.
+  const ignoreMerges = preTokenizer.ignoreMerges || architecture === 'smollm3'
   const vocabulary = new Map<string, number>()
   const added: Record<string, unknown>[] = []
   for (const [id, content] of texts.entries()) {
@@ -118,7 +121,7 @@ function tokenizerJson(metadata: Metadata, { texts, kinds }: Tokens): Record<str
     post_processor: postProcessor(metadata, preTokenizer, texts),
     decoder: { type: 'ByteLevel', add_prefix_space: true, trim_offsets: true, use_regex: true },
     model: {
-      type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: preTokenizer.ignoreMerges,
+      type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: ignoreMerges,
       vocab: Object.fromEntries([...vocabulary].filter(([, id]) => !controls.has(id))),
       merges: mergesOf(metadata, vocabulary),
     },

@@ -56,6 +56,15 @@ describe.each(Object.keys(families))('%s: a tokenizer read from the keys of llam
   })
 })
 
+it('SmolLM3 gets its ids under either name its files may have for the cut', async () => {
+  const { metadata } = await written('smollm3')
+  metadata.set('tokenizer.ggml.pre', 'smaug-bpe')
+  const { json, config } = tokenizerOfGguf({ path: 'a.gguf', metadata }, ROWS)
+  const tokenizer = createTokenizer(json, config)
+  expect((json['model'] as { ignore_merges: boolean }).ignore_merges).toBe(true)
+  for (const [text, ids] of expectedOf('smollm3').plain) expect(tokenizer.encode(text), JSON.stringify(text)).toEqual(ids)
+})
+
 describe('a tokenizer that the keys cannot say', () => {
   it('goes along whole, and a note says what llama.cpp will do otherwise', async () => {
     const source = await readTokenizerSource(fixture('tokenizers', 'qwen2'))
