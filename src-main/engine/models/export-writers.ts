@@ -54,6 +54,7 @@ export const exportTypes = {
 
 const ggufTypes: Readonly<Record<(typeof exportTypes.gguf)[number], GgufType>> = { float32: 'f32', float16: 'f16', bfloat16: 'bf16', q8_0: 'q8_0' }
 
+/** Parameters from which a model is large: held twice in float32 it would take more than 2.4 GB. */
 const LARGE = 300e6
 
 /** Fills an empty or absent folder with an export. */
