@@ -1,9 +1,12 @@
 // Everything that lives inside the sandbox's context: a document, React, and the few commands the process around it may give.
 // It is bundled into one classic script; nothing in it can reach an object of the process.
 //
-//   satchelRegister(function)        called once, by the generated script: hands over the program without running it
-//   satchelCommand(secret, name, n)  called by the process only: runs the program, moves time, clicks, reads the document.
+//   satchelRegister(function)        called once, by the generated script: hands over the program and opens it
+//   satchelCommand(secret, name, n)  called by the process only: opens afresh, moves time, clicks, reads the document.
 //                                    Answers are JSON texts, the only thing that leaves the context.
+//
+// Every entry into the context costs a watchdog of its own, so one entry does as much as can be done without one: opening comes with
+// handing over, and reading with finding that nothing is due any more.
 import type { PageEnvironment } from './render-sandbox-environment.ts'
 import { lockDown } from './render-sandbox-lockdown.ts'
 import * as React from 'react'
@@ -75,14 +78,20 @@ for (const name of ['Event', 'CustomEvent', 'InputEvent', 'EventTarget', 'Node',
   if (!classes.includes(name) && view[name] !== undefined) page[name] = view[name]
 }
 
-page['satchelRegister'] = (handed: unknown): void => {
-  if (program === undefined && typeof handed === 'function') program = handed as Program
+page['satchelRegister'] = (handed: unknown): string => {
+  if (program !== undefined || typeof handed !== 'function') return ''
+  program = handed as Program
+  return answer('open', 0, 0)
 }
 
 page['satchelCommand'] = (given: unknown, name: unknown, argument: unknown, limit: unknown): string => {
   if (given !== secret) throw new TypeError('this is not for the page')
+  return answer(String(name), Number(argument), Number(limit))
+}
+
+function answer(name: string, argument: number, limit: number): string {
   try {
-    return stringify(command(String(name), Number(argument), Number(limit)))
+    return stringify(command(name, argument, limit))
   } catch (error) {
     record('errors', [error])
     return stringify({ failed: logged.errors[logged.errors.length - 1] })
@@ -93,12 +102,12 @@ function command(name: string, argument: number, limit: number): unknown {
   switch (name) {
     case 'open':
       return open()
-    case 'step':
-      return step(argument)
+    case 'rest':
+      return step(argument) ?? describePage(limit)
     case 'click':
       return { clicked: click(argument) }
     case 'read':
-      return { body: read(limit), errors: logged.errors, warnings: logged.warnings }
+      return describePage(limit)
     default:
       throw new Error(`unknown command ${name}`)
   }
@@ -146,10 +155,14 @@ function requireModule(name: unknown): unknown {
   return found
 }
 
-/** Runs what is due next, up to a horizon of virtual milliseconds from now; says when that was, or that nothing is left. */
-function step(horizon: number): { at?: number } {
+function describePage(limit: number): unknown {
+  return { body: read(limit), errors: logged.errors, warnings: logged.warnings }
+}
+
+/** Runs what is due next, up to a horizon of virtual milliseconds from now; says when that was, or undefined when nothing is left. */
+function step(horizon: number): { at: number } | undefined {
   const instant = nextInstant(horizon)
-  if (instant === undefined) return {}
+  if (instant === undefined) return undefined
   runTimers(instant)
   return { at: virtualTime() }
 }

@@ -18,7 +18,7 @@ export interface Sandbox {
   evaluate(script: vm.Script, milliseconds: number): Evaluation
   /** Calls the kit, which knows the process by its secret. Arguments are numbers and texts. */
   command(name: string, parameters: readonly (number | string)[], milliseconds: number): Evaluation
-  /** Hands a program over to the kit without running it. A text says why that failed. */
+  /** Hands a program over to the kit, which may run it. */
   register(program: string, milliseconds: number): Evaluation
 }
 

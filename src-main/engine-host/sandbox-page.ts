@@ -21,35 +21,36 @@ export function createPageService(kit: vm.Script, limits: RenderLimits, rejectio
 
   const command = (name: string, argument: number, limit: number): Evaluation => (page === undefined ? { reason: 'no program is open' } : noted(page.command(name, [argument, limit], limits.scriptMilliseconds)))
 
-  /** Carries a request out; a text says why it failed. */
-  const perform = (message: PageRequest): string | undefined => {
+  /** Carries a request out and reads the page once it has come to rest. */
+  const perform = (message: PageRequest): Evaluation => {
+    let done: Evaluation
     if (message.kind === 'open') {
       page = openSandbox(kit)
-      const { reason } = noted(page.register(message.script, limits.scriptMilliseconds))
-      if (reason !== undefined) return reason
-    }
-    const done = message.kind === 'click' ? command('click', message.element, 0) : command('open', 0, 0)
-    if (done.text === undefined) return done.reason
+      done = noted(page.register(message.script, limits.scriptMilliseconds))
+    } else done = message.kind === 'click' ? command('click', message.element, 0) : command('open', 0, 0)
+    if (done.text === undefined || done.text === '') return { reason: done.reason ?? 'the sandbox gave no answer' }
     const outcome = JSON.parse(done.text) as { problem?: string; clicked?: boolean }
-    if (outcome.problem !== undefined) return outcome.problem
-    if (outcome.clicked === false) return 'the element to click is no longer there'
+    if (outcome.problem !== undefined) return { reason: outcome.problem }
+    if (outcome.clicked === false) return { reason: 'the element to click is no longer there' }
     return settle()
   }
 
-  /** Runs timers until nothing is due within the settling time; a text says that it never comes to rest. */
-  const settle = (): string | undefined => {
+  /** Runs timers until nothing is due within the settling time, and reads the page; a reason says that it never comes to rest. */
+  const settle = (): Evaluation => {
     let horizon: number | undefined
     let last = -1
     let repeats = 0
     for (;;) {
-      const stepped = command('step', horizon ?? settlingTime, 0)
-      if (stepped.text === undefined) return stepped.reason
-      const { at, failed } = JSON.parse(stepped.text) as { at?: number; failed?: string }
-      if (at === undefined || failed !== undefined) return undefined
+      const rested = command('rest', horizon ?? settlingTime, limits.maximumElements)
+      if (rested.text === undefined) return rested
+      const { at, body } = JSON.parse(rested.text) as { at?: number; body?: unknown }
+      if (body !== undefined) return rested
+      // A timer that failed on the way has been recorded among the page's errors.
+      if (at === undefined) return command('read', 0, limits.maximumElements)
       horizon ??= at + settlingTime
       repeats = at === last ? repeats + 1 : 0
       last = at
-      if (repeats > limits.maximumRounds) return 'the application never comes to rest'
+      if (repeats > limits.maximumRounds) return { reason: 'the application never comes to rest' }
     }
   }
 
@@ -63,8 +64,7 @@ export function createPageService(kit: vm.Script, limits: RenderLimits, rejectio
       rejections()
       timedOutAfter = undefined
       // After a time-out the context is left in the middle of something: begin with a new one.
-      const failure = perform(attempt === 1 ? message : { kind: 'open', id, script: program })
-      const read: Evaluation = failure === undefined ? command('read', 0, limits.maximumElements) : { reason: failure }
+      const read = perform(attempt === 1 ? message : { kind: 'open', id, script: program })
       // A rejection that nobody handled is announced only after this turn.
       await new Promise((resolve) => setImmediate(resolve))
       used += timedOutAfter ?? 0

@@ -3,7 +3,7 @@
 //   text ─> code block ─> parse ─> tricks ─> types ─> bundle ─> render ─> requirements
 //                                                                 └─ lint runs while the render process works
 //
-// Every stage sees only what passed the one before; all type checks of a batch share one checker.
+// Every stage sees only what passed the one before.
 import type { ReactRewardConfig } from '../../contract/reward-config.ts'
 import type { ScoredCompletion } from '../../contract/rewards.ts'
 import type { RenderedPage } from '../../contract/rendered-document.ts'
@@ -58,7 +58,7 @@ export async function createReactScorer(config: ReactRewardConfig): Promise<Reci
   const renderer = createRenderer(await kit, config.limits)
   // The render process starts on another core while this one reads React's types.
   const started = renderer.start()
-  checkBatch([warm], config, () => undefined)
+  checkDraft(warm, config)
   lint(warm.block.code)
   await started
   const known = createVerdictMemory(rememberedVerdicts)
@@ -78,8 +78,10 @@ export async function createReactScorer(config: ReactRewardConfig): Promise<Reci
         announce(indices[0]!, 'parse')
         return draftOf(items[indices[0]!]!, indices[0]!, config)
       })
-      announce(-1, 'together')
-      checkBatch(drafts, config, (position) => announce(whole(position), 'types'))
+      for (const [position, draft] of drafts.entries()) {
+        announce(whole(position), 'types')
+        checkDraft(draft, config)
+      }
       announce(-1, 'together')
       await bundleAll(drafts)
       for (const [position, draft] of drafts.entries()) {
@@ -136,28 +138,20 @@ function draftOf(item: ScoreItem, index: number, config: ReactRewardConfig): Dra
   }
 }
 
-/** Type-checks what parsed. A program the compiler itself fails on is checked alone, so that its neighbours are not lost. */
-function checkBatch(drafts: readonly Draft[], config: ReactRewardConfig, announce: (index: number) => void): void {
-  const ready = drafts.flatMap((draft, index) => (draft.reached === 'parse' && draft.program !== undefined ? [{ draft, index, program: draft.program }] : []))
-  if (!config.typeCheck) for (const { draft } of ready) draft.reached = 'types'
-  if (!config.typeCheck || ready.length === 0) return
+/** Type-checks what parsed. A program the compiler itself fails on is a refused one. */
+function checkDraft(draft: Draft, config: ReactRewardConfig): void {
+  const { program } = draft
+  if (draft.reached !== 'parse' || program === undefined) return
   const started = performance.now()
-  const settle = (group: typeof ready): void => {
-    try {
-      const errors = checkTypes(group.map(({ program }) => program), (position) => announce(group[position]!.index))
-      for (const [position, { draft }] of group.entries()) {
-        draft.found.push(...errors[position]!)
-        if (errors[position]!.length === 0) draft.reached = 'types'
-      }
-    } catch (error) {
-      if (group.length > 1) return group.forEach((one) => settle([one]))
-      const message = `the type checker gave up: ${error instanceof Error ? error.message : 'unknown'}`.slice(0, 300)
-      group[0]!.draft.found.push({ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message })
-    }
+  try {
+    const errors = config.typeCheck ? checkTypes(program) : []
+    draft.found.push(...errors)
+    if (errors.length === 0) draft.reached = 'types'
+  } catch (error) {
+    const message = `the type checker gave up: ${error instanceof Error ? error.message : 'unknown'}`.slice(0, 300)
+    draft.found.push({ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message })
   }
-  settle(ready)
-  const share = (performance.now() - started) / ready.length
-  for (const { draft } of ready) draft.compilerMilliseconds += share
+  draft.compilerMilliseconds += performance.now() - started
 }
 
 interface Tools {

@@ -49,7 +49,7 @@ interface Worker {
   complaint: string
 }
 
-/** Largest batch given to one worker: bounds its memory, and is enough to share the type checker's set-up. */
+/** Largest batch given to one worker: bounds its memory, and what is lost with it. */
 const largestBatch = 64
 const startAttempts = 2
 
@@ -208,8 +208,7 @@ export function createRewardPool({ workers: size, config }: RewardPoolOptions): 
 }
 
 /**
- * Takes the next batch. Small batches that have gathered meanwhile are put together, each worker its share, because the type
- * checker's set-up is paid once a batch.
+ * Takes the next batch. Small batches that have gathered meanwhile are put together, each worker its share: they are bundled at once.
  */
 function takeBatch(queue: Waiting[], workers: number): Job[] {
   const first = queue.shift()

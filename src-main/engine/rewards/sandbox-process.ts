@@ -9,7 +9,7 @@ import type { RenderAnswer, RenderRequest } from './render-protocol.ts'
 function lockedDownFlags(script: string, megabytes: number): string[] {
   const known = process.allowedNodeEnvironmentFlags
   const permission = known.has('--permission') ? '--permission' : '--experimental-permission'
-  const flags = ['--disallow-code-generation-from-strings', '--no-warnings', '--no-addons', '--disable-proto=delete', `--max-old-space-size=${megabytes}`, '--max-semi-space-size=8', '--stack-size=900']
+  const flags = ['--disallow-code-generation-from-strings', '--no-warnings', '--no-addons', '--disable-proto=delete', `--max-old-space-size=${megabytes}`, '--max-semi-space-size=16', '--stack-size=900']
   return [permission, ...[script, ...packageFiles(script)].map((file) => `--allow-fs-read=${file}`), ...flags]
 }
 

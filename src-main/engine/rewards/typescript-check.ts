@@ -1,10 +1,9 @@
-// Parse diagnostics and type errors of a batch of completions.
+// Parse diagnostics and type errors of completions.
 //
-//   completion 0 ─┐
-//   completion 1 ─┼─> one program: lib.es2022 + lib.dom + @types/react (parsed once) ─> one checker ─> diagnostics per completion
-//   completion n ─┘
+//   lib.es2022 + lib.dom + @types/react (parsed once) ─> one program ─> one checker, kept
+//   completion 0, 1, 2, ... one after another ─────────────────────────────┘  ─> diagnostics of each
 //
-// The checker's set-up is paid once a batch; every completion is a module, so neighbours do not see each other.
+// Every completion is a module, so neighbours do not see each other.
 import ts from 'typescript'
 import type { CodeDiagnostic } from './diagnostic.ts'
 import { compilerOptions, createLibraryHost, importableModules } from './typescript-libraries.ts'
@@ -40,19 +39,58 @@ export function parseProgram(code: string, name: string): ParsedProgram {
 }
 
 /**
- * Type errors of every program of a batch, in the order given.
- * @param announce called before each program is checked, so that a program that never returns can be named
+ * Type errors of a program, in order of position.
+ * @throws whatever the compiler throws on a program it fails on; the checker is then given up, and the next program gets another
  */
-export function checkTypes(programs: readonly ParsedProgram[], announce: (index: number) => void): CodeDiagnostic[][] {
-  const files = new Map(programs.map(({ file }) => [file.fileName, file]))
-  const program = ts.createProgram([...files.keys()], compilerOptions, createLibraryHost(files))
-  const checker = program.getTypeChecker()
-  return programs.map(({ file }, index) => {
-    announce(index)
-    const errors = program.getSemanticDiagnostics(file).filter((diagnostic) => diagnostic.category === ts.DiagnosticCategory.Error && !isImportFailure(diagnostic))
-    return [...errors.map(toDiagnostic), ...uncheckedJsx(file, checker)].sort((a, b) => (a.start ?? 0) - (b.start ?? 0))
-  })
+export function checkTypes({ file }: ParsedProgram): CodeDiagnostic[] {
+  if (kept === undefined || kept.checked >= programsPerChecker) kept = openChecker()
+  try {
+    const found = check(file, kept)
+    return [...found.map(toDiagnostic), ...uncheckedJsx(file, kept.checker)].sort((a, b) => (a.start ?? 0) - (b.start ?? 0))
+  } catch (error) {
+    // It was left in the middle of something, and what it says from here on cannot be trusted.
+    kept = undefined
+    throw error
+  }
 }
+
+// Setting a checker up (the libraries' names, React's types of elements) takes twenty times as long as checking a program with it, so one
+// checker serves many programs. The compiler has no public way to hand another file to a checker; this is the one its own language
+// service has: bind the file, ask the checker for its diagnostics. A test holds the result equal to that of a program of its own.
+const compiler = ts as typeof ts & { bindSourceFile(file: ts.SourceFile, options: ts.CompilerOptions): void }
+type OpenChecker = ts.TypeChecker & { getDiagnostics(file: ts.SourceFile): readonly CheckerDiagnostic[] }
+type CheckerDiagnostic = ts.Diagnostic & { readonly skippedOn?: keyof ts.CompilerOptions }
+type BoundFile = ts.SourceFile & { path: string; imports: readonly ts.StringLiteralLike[]; moduleAugmentations: readonly unknown[]; ambientModuleNames: readonly string[]; readonly bindDiagnostics?: readonly CheckerDiagnostic[] }
+
+interface KeptChecker {
+  readonly checker: OpenChecker
+  /** The file the checker's program was made with: what it may import, others may. */
+  readonly model: BoundFile
+  checked: number
+}
+
+/** Bounds what a checker remembers of programs it has seen. */
+const programsPerChecker = 256
+let kept: KeptChecker | undefined
+
+function openChecker(): KeptChecker {
+  const { file } = parseProgram("import 'react';\nexport default () => <p></p>;\n", 'model')
+  const program = ts.createProgram([file.fileName], compilerOptions, createLibraryHost(new Map([[file.fileName, file]])))
+  return { checker: program.getTypeChecker() as OpenChecker, model: file as BoundFile, checked: 0 }
+}
+
+function check(parsed: ts.SourceFile, open: KeptChecker): ts.Diagnostic[] {
+  const file = parsed as BoundFile
+  open.checked += 1
+  // Diagnostics are collected by name: each program needs its own.
+  file.fileName = `/completions/${open.checked}/${file.fileName.split('/').at(-1)}`
+  const { path, imports, moduleAugmentations, ambientModuleNames } = open.model
+  Object.assign(file, { path, imports, moduleAugmentations, ambientModuleNames })
+  compiler.bindSourceFile(file, compilerOptions)
+  return [...(file.bindDiagnostics ?? []), ...open.checker.getDiagnostics(file)].filter((diagnostic) => diagnostic.category === ts.DiagnosticCategory.Error && !isSkipped(diagnostic) && !isImportFailure(diagnostic))
+}
+
+const isSkipped = ({ skippedOn }: CheckerDiagnostic): boolean => skippedOn !== undefined && compilerOptions[skippedOn] === true
 
 /** Imports of modules that do not exist where a completion runs: what the bundle stage reports. */
 export function missingImports(file: ts.SourceFile): CodeDiagnostic[] {

@@ -39,8 +39,8 @@ export interface SampleGroupsOptions {
   readonly onScoreWait?: (seconds: number) => void
 }
 
-/** Completions travel to the scorer in batches of this size: one type check serves a whole batch. */
-const SCORE_BATCH = 16
+/** Completions travel to the scorer in batches of this size: small, so that little is left to do when the last token is drawn; a busy scorer puts them together. */
+const SCORE_BATCH = 4
 
 /** Samples `rolloutsPerPrompt` completions of every row and scores them while others are still being written. Groups in row order. */
 export async function sampleGroups(source: RolloutSource, rows: readonly PromptRow[], options: SampleGroupsOptions): Promise<ScoredRollout[][]> {

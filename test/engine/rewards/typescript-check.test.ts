@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs'
+import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import type { PromptRow } from '../../../src-main/contract/rewards.ts'
+import { compilerOptions, createLibraryHost } from '../../../src-main/engine/rewards/typescript-libraries.ts'
+import { uncheckedJsx } from '../../../src-main/engine/rewards/unchecked-jsx.ts'
+import { findTricks } from '../../../src-main/engine/rewards/tricks.ts'
+import { resourcePath } from '../../../src-main/engine/runtime/paths.ts'
+import { cheats } from '../../abuse/hostile-programs.ts'
 import { checkTypes, missingImports, parseProgram } from '../../../src-main/engine/rewards/typescript-check.ts'
 
-const check = (...codes: string[]) =>
-  checkTypes(
-    codes.map((code, index) => parseProgram(code, String(index))),
-    () => undefined,
-  )
+const check = (...codes: string[]) => codes.map((code, index) => checkTypes(parseProgram(code, String(index))))
 const rules = (code: string): string[] => check(code)[0]!.map((diagnostic) => diagnostic.rule)
 
 const counter = `import { useState } from 'react';
@@ -65,11 +69,6 @@ describe('checkTypes', () => {
   test('the browser is known: an input event has a value', () => {
     expect(rules('export default () => <input onChange={(event) => { document.title = event.target.value }} />')).toEqual([])
   })
-  test('every program is announced before it is checked', () => {
-    const seen: number[] = []
-    checkTypes([parseProgram(counter, '0'), parseProgram(counter, '1')], (index) => seen.push(index))
-    expect(seen).toEqual([0, 1])
-  })
   test('a module that does not exist is left to the bundle stage', () => {
     expect(rules("import { x } from 'lodash'; export default () => <p>{x}</p>")).toEqual([])
   })
@@ -94,5 +93,44 @@ describe('missingImports', () => {
     expect(rest).toEqual([])
     expect(code.slice(found!.start, found!.start! + found!.length)).toBe("'lodash'")
     expect(found!.message).toContain('lodash')
+  })
+})
+
+describe('the kept checker', () => {
+  /** What the compiler says of a program in a program of its own, through its public interface alone. */
+  function alone(code: string): string[] {
+    const { file } = parseProgram(code, 'alone')
+    const program = ts.createProgram([file.fileName], compilerOptions, createLibraryHost(new Map([[file.fileName, file]])))
+    const errors = program.getSemanticDiagnostics(file).filter(({ category, code: number }) => category === ts.DiagnosticCategory.Error && ![2307, 2792, 2882].includes(number))
+    return [...errors.map(({ code: number, start }) => `TS${number} ${start}`), ...uncheckedJsx(file, program.getTypeChecker()).map(({ rule, start }) => `${rule} ${start}`)].sort()
+  }
+  const among = (codes: readonly string[]): string[][] => check(...codes).map((errors) => errors.map(({ rule, start }) => `${rule} ${start}`).sort())
+
+  test('says of every program what the compiler says of it alone', () => {
+    const rows = readFileSync(resourcePath('demo', 'prompts.jsonl'), 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as PromptRow)
+    const references = rows.flatMap(({ reference }) => reference ?? []).filter((_, index) => index % 30 === 0)
+    const mistakes: ((code: string) => string)[] = [(code) => code.replace('useState', 'useStat'), (code) => code.replace('onClick', 'onclick'), (code) => code.replace('<h1', '<h1 zap'), (code) => code.replace('return (', 'return 1 + (')]
+    const odd = [
+      "import React, { type ReactNode, type FC } from 'react';\nconst A: FC<{ c: ReactNode }> = ({ c }) => <div>{c}</div>;\nexport default () => <A c={1} d={2} />",
+      "import type { X } from 'nowhere';\nexport default function App() { const x = null as X; return <p>{x}</p> }",
+      'export default function App() { const f = (x) => x; return <div>{f(1)}</div> }',
+      'interface Array<T> { hop: 1 }\nexport default () => <p>{[].hop}</p>',
+      'class A { #x = 1; static y = A.z }\nexport default () => <p/>',
+      'let a = 1; let a = 2;\nexport default () => <p>{a}</p>',
+      'export default () => { return <p/>; const never = 1 }',
+      'export default () => { enum E { a } return <p>{E.b}</p> }\nexport const x = 1, y = x;',
+      'type T<A extends unknown[]> = A extends [infer H, ...infer R] ? [H, ...T<R>] : [];\nconst t: T<[1, 2]> = [1, 3];\nexport default () => <p>{t}</p>',
+      "import { useState } from 'react';\nimport { useState as u } from './other';\nexport * from './more';\nexport default () => <p>{typeof u}{typeof useState}</p>",
+    ]
+    const codes = [...references, ...references.map((code, index) => mistakes[index % mistakes.length]!(code)), ...odd, ...cheats.map(({ code }) => code)].filter((code) => parseProgram(code, 'x').syntax.length === 0 && findTricks(parseProgram(code, 'x').file).length === 0)
+    expect(codes.length).toBeGreaterThan(30)
+    expect(among(codes)).toEqual(codes.map(alone))
+    expect(among(codes.toReversed())).toEqual(codes.map(alone).toReversed())
+  })
+  test('is given up after a program the compiler fails on, and the next one is checked as ever', () => {
+    const { file, ...rest } = parseProgram(counter, '0')
+    const broken = new Proxy(file, { get: (target, key) => (key === 'statements' ? (() => { throw new RangeError('no') })() : Reflect.get(target, key) as unknown) })
+    expect(() => checkTypes({ ...rest, file: broken })).toThrow('no')
+    expect(rules(counter)).toEqual([])
   })
 })

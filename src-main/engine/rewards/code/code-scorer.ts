@@ -10,7 +10,7 @@ import { extractCode, type CodeBlock } from '../code-block.ts'
 import type { CodeDiagnostic } from '../diagnostic.ts'
 import { bundleKit } from '../sandbox-bundle.ts'
 import { createScriptSandbox, type ScriptSandbox } from '../script-sandbox.ts'
-import type { Announce, RecipeScorer, ScoreItem } from '../scorer.ts'
+import type { RecipeScorer, ScoreItem } from '../scorer.ts'
 import { lineOf, lineStarts, widen } from '../token-map.ts'
 import { checkTypes } from '../typescript-check.ts'
 import { auditCode } from './code-audit.ts'
@@ -36,9 +36,9 @@ export async function createCodeScorer(config: CodeRewardConfig): Promise<Recipe
         announce(index, 'parse')
         return draftOf(item, index, config)
       })
-      announce(-1, 'together')
-      checkBatch(drafts, config, announce)
       for (const [index, draft] of drafts.entries()) {
+        announce(index, 'types')
+        checkDraft(draft, config)
         announce(index, 'run')
         result(index, await finish(draft, config, sandbox))
       }
@@ -66,18 +66,18 @@ function draftOf(item: ScoreItem, index: number, config: CodeRewardConfig): Draf
 /** What untyped JavaScript cannot have: types of parameters, variables and members (TS7xxx). */
 const isUntyped = ({ rule }: CodeDiagnostic): boolean => /^TS7\d\d\d$/.test(rule)
 
-function checkBatch(drafts: readonly Draft[], config: CodeRewardConfig, announce: Announce): void {
-  const ready = drafts.flatMap((draft, index) => (draft.stage === 'parsed' && draft.program !== undefined ? [{ draft, index, program: draft.program }] : []))
-  if (!config.typeCheck) for (const { draft } of ready) draft.stage = 'typed'
-  if (!config.typeCheck || ready.length === 0) return
+function checkDraft(draft: Draft, config: CodeRewardConfig): void {
+  const { program } = draft
+  if (draft.stage !== 'parsed' || program === undefined) return
   const started = performance.now()
-  const errors = checkTypes(ready.map(({ program }) => ({ file: program.file, syntax: program.syntax, isReact: false })), (position) => announce(ready[position]!.index, 'types'))
-  for (const [position, { draft }] of ready.entries()) {
-    const own = errors[position]!.filter((error) => !isUntyped(error))
-    draft.found.push(...own)
-    if (own.length === 0) draft.stage = 'typed'
-    draft.milliseconds += (performance.now() - started) / ready.length
+  try {
+    const errors = config.typeCheck ? checkTypes({ ...program, isReact: false }).filter((error) => !isUntyped(error)) : []
+    draft.found.push(...errors)
+    if (errors.length === 0) draft.stage = 'typed'
+  } catch (error) {
+    draft.found.push({ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message: `the type checker gave up: ${error instanceof Error ? error.message : 'unknown'}`.slice(0, 300) })
   }
+  draft.milliseconds += performance.now() - started
 }
 
 /** What running the cases gave. */
