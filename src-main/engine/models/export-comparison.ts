@@ -34,9 +34,13 @@ export interface ExportComparison {
   readonly greedy: { readonly prompts: number; readonly tokens: number; readonly equal: number }
 }
 
-/** What a policy answers, under its run's rotary regime. */
+/**
+ * What a policy answers, under its run's rotary regime.
+ * @param onProgress counts texts; called between two calls into the runtime, it may throw to stop
+ */
 export async function askPolicy(device: Device, policy: PolicyWeights, texts: FixedTexts, onProgress?: (done: number, total: number) => void): Promise<Answers> {
-  const logprobs = await sequenceLogprobs(device, policy, texts.sequences, onProgress, texts.longest)
+  const total = texts.sequences.length + texts.prompts.length
+  const logprobs = await sequenceLogprobs(device, policy, texts.sequences, (done) => onProgress?.(done, total), texts.longest)
   if (texts.prompts.length === 0) return { logprobs, continuations: [] }
   const sampler = await createSampler(device, policy, texts.longest)
   try {
@@ -49,6 +53,7 @@ export async function askPolicy(device: Device, policy: PolicyWeights, texts: Fi
         stopIds: new Set(),
         // Other programs know no padding rows of the embedding: they take the likeliest of all.
         sampleLimit: policy.config.vocabularySize,
+        onStep: (finished) => onProgress?.(texts.sequences.length + finished, total),
       },
     )
     return { logprobs, continuations: rollouts.map(({ ids }) => [...ids]) }
