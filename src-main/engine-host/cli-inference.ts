@@ -154,7 +154,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
     const result = await evaluate({ config, sampler, tokenizer, scorer: pool, stopIds, encodePrompt }, config, rows, at, (done, total) => view.onEvent({ type: 'progress', phase: 'evaluate', step: 0, done, total }))
     view.close()
     const passes = Object.entries(result.passAtK).map(([k, value]) => `pass@${k} ${(100 * value).toFixed(1)} %`)
-    return { json: result, text: `${stageTable([result])}\n${passes.join('  ')}` }
+    return { json: result, text: `${stageTable([result], reward.recipe)}\n${passes.join('  ')}` }
   } finally {
     view.close()
     pool.dispose()

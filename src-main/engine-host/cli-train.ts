@@ -5,6 +5,8 @@ import { Option } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EvaluationResult } from '../contract/events.ts'
 import { presetNames } from '../contract/methods.ts'
+import type { Recipe } from '../contract/reward-config.ts'
+import { gateNames } from '../contract/rewards.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { kernelReport } from '../engine/runtime/kernels.ts'
 import { newestCheckpoint } from '../engine/training/checkpoint.ts'
@@ -146,7 +148,7 @@ async function runResult(directory: string, state: string): Promise<CommandResul
     state, step, totalSteps: config.training.steps, runDirectory: resolve(directory), checkpoint: checkpoint === undefined ? null : resolve(checkpoint.path), report: join(resolve(directory), 'report.html'),
     metrics: metrics.values.at(-1)?.values ?? null, evaluation: { first: evaluations.values[0] ?? null, last: evaluations.values.at(-1) ?? null },
   }
-  const lines = [`${state}: step ${step} of ${config.training.steps}`, ...(evaluations.values.length === 0 ? [] : ['', stageTable(evaluations.values)]), '', `run folder   ${json.runDirectory}`, `checkpoint   ${json.checkpoint ?? 'none yet'}`]
+  const lines = [`${state}: step ${step} of ${config.training.steps}`, ...(evaluations.values.length === 0 ? [] : ['', stageTable(evaluations.values, config.reward.recipe)]), '', `run folder   ${json.runDirectory}`, `checkpoint   ${json.checkpoint ?? 'none yet'}`]
   return { json, text: lines.join('\n'), exitCode: state === 'stopped' ? 4 : 0 }
 }
 
@@ -169,8 +171,8 @@ async function demoToEnd(config: RunConfig, options: TrainOptions): Promise<Comm
   return { json: { ...(result.json as object), adapter: adapter ?? null, kernels: kernelReport() }, text: lines.join('\n') }
 }
 
-/** Held-out results, first and last, by stage. */
-export function stageTable(evaluations: readonly EvaluationResult[]): string {
+/** Held-out results, first and last, by gate, in the words of the recipe. */
+export function stageTable(evaluations: readonly EvaluationResult[], recipe: Recipe = 'react'): string {
   const shown = evaluations.length === 1 ? [evaluations[0] as EvaluationResult] : [evaluations[0] as EvaluationResult, evaluations.at(-1) as EvaluationResult]
   const rate = ({ rate: value, low, high }: EvaluationResult['compile']): string => `${percent(value)} (${percent(low)} to ${percent(high)})`
   const row = (name: string, cell: (result: EvaluationResult) => string): string[] => [name, ...shown.map(cell)]
@@ -178,9 +180,9 @@ export function stageTable(evaluations: readonly EvaluationResult[]): string {
   return [
     table([
       row('held out', ({ step }) => (step === 0 ? 'before' : `step ${step}`)),
-      ...(['parse', 'types', 'bundle', 'render'] as const).map((stage) => row(`  ${stage}s`.replace('typess', 'types'), (result) => rate(result.stages[stage]))),
-      row('compiles', (result) => rate(result.compile)),
-      row('requirements met', ({ requirementScore }) => percent(requirementScore)),
+      ...(['parse', 'types', 'bundle', 'render'] as const).map((gate) => row(`  ${gateNames[recipe][gate]}`, (result) => rate(result.stages[gate]))),
+      row(recipe === 'react' ? 'compiles' : 'passes', (result) => rate(result.compile)),
+      ...(recipe === 'react' || recipe === 'code' ? [row(recipe === 'react' ? 'requirements met' : 'cases passed', ({ requirementScore }) => percent(requirementScore))] : []),
       row('hack rate', (result) => rate(result.hackRate)),
     ]),
     `n ${compile.n}: ${prompts} prompts never trained on, ${samples} completions each, temperature ${temperature}; in brackets the 95 % Wilson interval`,
