@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { settingsSchema } from '../../src-main/contract/calls/settings.ts'
+import { settingsCalls, settingsSchema } from '../../src-main/contract/calls/settings.ts'
 import { createDatasetMemory, promptsName } from '../../src-main/app/dataset-memory.ts'
 import { createFileServices } from '../../src-main/app/files.ts'
 import { createGrantedPaths } from '../../src-main/app/granted-paths.ts'
@@ -78,6 +78,11 @@ describe('settings', () => {
     expect(open().view()).toMatchObject({ settings: { theme: 'dark', threads: 3, device: 'auto' }, folders: { models: '/chosen', runs: join(home, 'runs') }, problem: '' })
     await open().handlers['settings.reset']({})
     expect(open().view().settings).toEqual(settingsSchema.parse({}))
+  })
+
+  it('are changed by what is named and nothing else', () => {
+    expect(settingsCalls['settings.change'].request.parse({ theme: 'dark' })).toEqual({ theme: 'dark' })
+    expect(settingsCalls['settings.change'].request.safeParse({ folders: { runs: '/x' } }).success).toBe(false)
   })
 
   it('that cannot be read are said to be so, and left in place until something is set', async () => {

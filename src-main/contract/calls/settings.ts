@@ -7,9 +7,22 @@ export type ThemeChoice = z.infer<typeof themeSchema>
 
 const address = z.union([z.literal(''), z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:8080' })])
 
+/** What the page may change; without defaults, which would come along with every change. */
+const fields = {
+  theme: themeSchema,
+  /** Where new runs compute unless they say otherwise. */
+  device: z.enum(['auto', 'cpu', 'webgpu']),
+  /** Processor threads of new runs; 0 uses all. */
+  threads: z.int().min(0).max(1024),
+  /** Address of a judge server; empty where there is none. */
+  judge: address,
+  /** Where models are downloaded from. */
+  mirror: address,
+}
+
 export const settingsSchema = z.strictObject({
   version: z.literal(1).default(1),
-  theme: themeSchema.default('system'),
+  theme: fields.theme.default('system'),
   folders: z
     .strictObject({
       /** Empty: the app's own folder. */
@@ -18,14 +31,10 @@ export const settingsSchema = z.strictObject({
       exports: z.string().max(4096).default(''),
     })
     .prefault({}),
-  /** Where new runs compute unless they say otherwise. */
-  device: z.enum(['auto', 'cpu', 'webgpu']).default('auto'),
-  /** Processor threads of new runs; 0 uses all. */
-  threads: z.int().min(0).max(1024).default(0),
-  /** Address of a judge server; empty where there is none. */
-  judge: address.default(''),
-  /** Where models are downloaded from. */
-  mirror: address.default('https://huggingface.co'),
+  device: fields.device.default('auto'),
+  threads: fields.threads.default(0),
+  judge: fields.judge.default(''),
+  mirror: fields.mirror.default('https://huggingface.co'),
 })
 export type Settings = z.infer<typeof settingsSchema>
 
@@ -46,7 +55,7 @@ export const settingsCalls = {
   'settings.read': { request: nothing, response: settingsViewSchema },
   /** Folders are changed through a dialog only. */
   'settings.change': {
-    request: settingsSchema.omit({ version: true, folders: true }).partial(),
+    request: z.strictObject(fields).partial(),
     response: settingsViewSchema,
   },
   'settings.chooseFolder': { request: z.object({ folder: folderNameSchema }).strict(), response: settingsViewSchema },
