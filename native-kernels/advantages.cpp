@@ -137,8 +137,12 @@ void wholeBatch(const std::vector<GroupView>& groups, std::size_t allTokens, con
     Part& part = parts[g];
     part.state = judge(groups[g], options);
     if (part.state.skipped) return;
-    part.sum = writeReturns(groups[g], options.discount);
-    for (std::size_t k = 0; k < groups[g].size; ++k) part.tokens += groups[g].kept[k] ? static_cast<double>(groups[g].length(k)) : 0;
+    const GroupView& group = groups[g];
+    part.sum = writeReturns(group, options.discount);
+    for (std::size_t k = 0; k < group.size; ++k) part.tokens += group.kept[k] ? static_cast<double>(group.length(k)) : 0;
+    for (std::size_t k = 0; k < group.size; ++k) {
+      if (group.kept[k]) part.squares += rolloutSquares(group.out + group.firsts[k], group.length(k), part.sum / part.tokens);
+    }
   });
   double tokens = 0;
   double sum = 0;
@@ -147,13 +151,12 @@ void wholeBatch(const std::vector<GroupView>& groups, std::size_t allTokens, con
     sum += part.sum;
   }
   const double mu = sum / tokens;
-  forGroups(groups.size(), allTokens, [&](std::size_t g) {
-    for (std::size_t k = 0; k < groups[g].size && !parts[g].state.skipped; ++k) {
-      if (groups[g].kept[k]) parts[g].squares += rolloutSquares(groups[g].out + groups[g].firsts[k], groups[g].length(k), mu);
-    }
-  });
+  // Distances from the mean of all follow from those from each group's own mean, which were taken while the group was in the cache.
   double squares = 0;
-  for (const Part& part : parts) squares += part.squares;
+  for (const Part& part : parts) {
+    const double apart = part.tokens > 0 ? part.sum / part.tokens - mu : 0;
+    squares += part.squares + part.tokens * apart * apart;
+  }
   const double variance = squares / (options.sample ? tokens - 1 : tokens);
   const double divisor = std::sqrt(variance + options.epsilon);
   forGroups(groups.size(), allTokens, [&](std::size_t g) {
