@@ -1,6 +1,6 @@
 // models list, add, remove, import, verify: the models of this machine.
 import { existsSync } from 'node:fs'
-import { cp, mkdir, rename } from 'node:fs/promises'
+import { cp, mkdir, rename, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { UserError } from '../contract/errors.ts'
@@ -46,8 +46,8 @@ export function addLibraryCommands(models: Command, answer: Answer): void {
 
   const importing = models
     .command('import')
-    .description('check a Hugging Face folder and copy it to the models of this machine')
-    .argument('<folder>', 'folder with config.json, safetensors and tokenizer.json')
+    .description('check a Hugging Face folder or a .gguf file and copy it to the models of this machine')
+    .argument('<path>', 'folder with config.json, safetensors and tokenizer.json, or a .gguf file')
     .option('--name <name>', 'name it gets; the folder\'s own where left out')
     .option(...modelsOption)
   answer(importing, (folder: string, options: { name?: string; models?: string }) => importModel(folder, options))
@@ -94,9 +94,11 @@ async function addModel(path: string, options: { name?: string; models?: string 
 }
 
 async function importModel(folder: string, options: { name?: string; models?: string }): Promise<CommandResult> {
-  const name = options.name ?? basename(resolve(folder))
-  checkModelName(name)
-  await describeUsable(folder, name)
+  const chosen = options.name ?? basename(resolve(folder))
+  checkModelName(chosen)
+  await describeUsable(folder, chosen)
+  // A GGUF file is known by its ending.
+  const name = (await stat(folder)).isFile() && !/\.gguf$/i.test(chosen) ? `${chosen}.gguf` : chosen
   const target = join(modelsFolder(options.models), name)
   if (existsSync(target)) throw new UserError({ code: 'bad-input', what: 'there is a model of this name already', place: { file: target }, remedy: 'Choose another one with --name, or remove that folder.' })
   const temporary = temporaryNeighbour(target)

@@ -10,6 +10,7 @@ import { fixture } from '../engine/models/fixtures.ts'
 import { buildEntry } from '../support/build.ts'
 import { run, start } from '../support/cli.ts'
 import type { Ended } from '../support/cli.ts'
+import { buildGguf, tinyMetadata, tinyTensors } from '../support/gguf-fixture.ts'
 import { repository, sendSome, startHub } from '../support/hub-server.ts'
 import type { HubServer } from '../support/hub-server.ts'
 import { writeTinyModel } from '../support/tiny-model.ts'
@@ -72,6 +73,17 @@ describe('models add', () => {
     expect((await satchel('models', 'remove', 'mine', '--json')).json()).toEqual({ removed: 'mine', path: inFolder('model') })
     expect((await satchel('generate', 'mine', '--prompt', 'Hello', '--json')).json()).toMatchObject({ error: { code: 'not-found', place: { file: 'mine' } } })
     expect(await readdir(inFolder('model'))).toContain('model.safetensors')
+  })
+
+  it('takes a .gguf file, and so does import, which copies it and keeps its ending', async () => {
+    await writeFile(inFolder('tiny.gguf'), buildGguf(tinyMetadata(), tinyTensors()))
+    for (const command of [['add', 'tiny.gguf'], ['import', 'tiny.gguf', '--name', 'copied']]) {
+      const ended = await satchel('models', ...command, '--json')
+      expect(ended.code, ended.stderr).toBe(0)
+      expect(ended.json()).toMatchObject({ family: 'llama', storedType: 'F32' })
+    }
+    const listed = (await satchel('models', 'list', '--json')).json<Listed>().models
+    expect(listed.map(({ name, path, state }) => [name, path, state])).toEqual(expect.arrayContaining([['copied.gguf', inFolder('library', 'copied.gguf'), 'ready'], ['tiny.gguf', inFolder('tiny.gguf'), 'ready']]))
   })
 
   it('refuses what is no model', async () => {
