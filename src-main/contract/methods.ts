@@ -40,17 +40,19 @@ export function methodDefaults(name: EstimatorName): { readonly loss: LossFragme
   }
 }
 
-/** What a source's authors used beyond what makes the method (`paper`), or what guards against its hazards (`safe`). Both are complete: they overrule what a configuration says. */
+/** What a source's authors used beyond what makes the method (`paper`), or what guards against its hazards (`safe`). Both overrule what a configuration says about estimator, surrogate, clip, aggregation, KL place and groups. */
 export const presetNames = ['paper', 'safe'] as const
 export type PresetName = (typeof presetNames)[number]
 
 export function presetFragment(preset: PresetName, name: EstimatorName): ConfigFragment {
-  const { loss, rollout } = methodDefaults(name)
+  const method = methodDefaults(name)
+  const loss: LossFragment = { surrogate: 'token', clipLow: 0.2, clipHigh: 0.2, clipReferenceLength: null, dualClip: null, aggregation: 'token-then-rollout', klUnbiased: false, ...method.loss }
+  const rollout: RolloutFragment = { groups: { kind: 'fixed' }, overlongShare: 0, ...method.rollout }
   switch (preset) {
     case 'paper':
-      return { estimator: { name }, loss: { surrogate: 'token', ...loss, ...paperDivergence(name) }, rollout }
+      return { estimator: { name }, loss: { ...loss, ...paperDivergence(name) }, rollout }
     case 'safe':
-      return { estimator: guarded(name), loss: { surrogate: 'token', ...loss, ...(loss.surrogate === undefined ? { dualClip: 3 } : {}), klCoefficient: 0, klPlace: 'loss' }, rollout }
+      return { estimator: guarded(name), loss: { ...loss, dualClip: loss.surrogate === 'token' ? 3 : null, klCoefficient: 0, klPlace: 'loss' }, rollout }
   }
 }
 

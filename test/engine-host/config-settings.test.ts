@@ -54,7 +54,7 @@ describe('--preset', () => {
   it('overrules the file and is overruled by --set', () => {
     const value = { ...base, estimator: { name: 'rloo' }, loss: { klCoefficient: 0.9, clipHigh: 0.5 } }
     const config = runConfigSchema.parse(withChanges(value, { preset: 'paper', set: settings('loss.klEstimator=k2') }))
-    expect(config.loss).toMatchObject({ surrogate: 'sequence-sum', klCoefficient: 0.05, klPlace: 'reward', klEstimator: 'k2', clipHigh: 0.5 })
+    expect(config.loss).toMatchObject({ surrogate: 'sequence-sum', klCoefficient: 0.05, klPlace: 'reward', klEstimator: 'k2', clipHigh: 0.2 })
   })
 
   it('safe guards BoT-GRPO against its hazards', () => {
