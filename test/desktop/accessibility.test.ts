@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { button, engineProcessIds, fakeEngine, openApp, untilState } from './app-driver.ts'
+import { button, configureDemo, engineProcessIds, fakeEngine, goTo, openApp, startDemo, untilState } from './app-driver.ts'
 import type { OpenedApp } from './app-driver.ts'
 
 const missing = inject('missing')
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const runPages = ['Run setup', 'Monitor', 'Rollouts', 'Compare', 'Try it', 'Export and report']
 let app: OpenedApp
 
 /** Violations as short texts: the rule and the places. The inspector runs the checker, because the content policy would not let the page. */
@@ -40,20 +41,38 @@ afterAll(async () => {
 })
 
 describe.skipIf(missing !== '')(`accessibility${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
-  it('holds on the empty page', async () => {
+  it('holds on the pages of runs before there is one', async () => {
+    for (const title of runPages) {
+      await goTo(app.page, title)
+      await inBothThemes(app.page)
+    }
+  })
+
+  it('holds on a whole form, with a mistake in it', async () => {
+    await configureDemo(app.page, { 'rollout.groupSize': '1' })
+    await app.page.getByLabel('Show every field').check()
     await inBothThemes(app.page)
+    await app.page.getByLabel('Show every field').uncheck()
   })
 
   it('holds while training, with charts, tokens and a table', async () => {
-    await button(app.page, 'Start').click()
+    await startDemo(app.page, 400)
     await untilState(app.page, 'Training')
-    await app.page.getByRole('listbox').waitFor()
+    await expect.poll(() => app.page.getByTestId('status').innerText()).toMatch(/^Step [3-9]/)
     await button(app.page, 'Pause').click()
     await untilState(app.page, 'Paused')
-    await app.page.locator('.list button', { hasText: '−' }).first().click()
-    await app.page.getByRole('listbox').focus()
     await app.page.getByRole('button', { name: 'Reward as a table' }).click()
     await inBothThemes(app.page)
+    await goTo(app.page, 'Rollouts')
+    await app.page.getByRole('listbox').focus()
+    await inBothThemes(app.page)
+    await app.page.getByRole('button', { name: 'Same prompt across steps' }).click()
+    await inBothThemes(app.page)
+    for (const title of ['Compare', 'Try it', 'Export and report']) {
+      await goTo(app.page, title)
+      await inBothThemes(app.page)
+    }
+    await goTo(app.page, 'Monitor')
   })
 
   it('holds after a crash', async () => {
@@ -69,10 +88,21 @@ describe.skipIf(missing !== '')(`accessibility${missing === '' ? '' : ` (skipped
     expect(animation).toBe('none')
   })
 
+  it('holds with two runs beside each other', async () => {
+    await button(app.page, 'Stop now').click()
+    await untilState(app.page, 'Stopped')
+    await startDemo(app.page, 8)
+    await untilState(app.page, 'Done')
+    await goTo(app.page, 'Compare')
+    await app.page.getByRole('region', { name: 'Blind preference' }).waitFor()
+    await inBothThemes(app.page)
+  })
+
   it('can be used with the Tab key alone, each stop visible', async () => {
+    await goTo(app.page, 'Monitor')
     const stops: string[] = []
     await app.page.locator('body').press('Tab')
-    for (let press = 0; press < 40; press += 1) {
+    for (let press = 0; press < 60; press += 1) {
       const stop = await app.page.evaluate(() => {
         const element = document.activeElement
         if (!(element instanceof HTMLElement) || element === document.body) return ''
@@ -83,7 +113,8 @@ describe.skipIf(missing !== '')(`accessibility${missing === '' ? '' : ` (skipped
       stops.push(stop)
       await app.page.keyboard.press('Tab')
     }
-    for (const name of ['Demo run', 'Start', 'Pause', 'Resume', 'Stop', 'Tokens of the completion']) expect(stops).toContain(name)
+    for (const name of ['Monitor', 'Run setup', 'Pause', 'Resume', 'Stop after step', 'New run', 'First step shown']) expect(stops).toContain(name)
+    expect(stops.some((stop) => stop.startsWith('Reward, mean of a step'))).toBe(true)
     expect(stops.filter((stop) => stop.endsWith('(invisible)'))).toEqual([])
   })
 })

@@ -21,7 +21,7 @@ export interface OpenOptions {
   readonly environment?: Record<string, string>
   /** A folder of an earlier app, to open it again. It is then left in place at the end. */
   readonly home?: string
-  /** The page to go to, by its title; the one with the demo run where left out. */
+  /** The page to go to, by its title; Monitor where left out. */
   readonly on?: string
 }
 
@@ -42,7 +42,7 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
     if (message.type() === 'error') consoleErrors.push(message.text())
   })
   page.on('pageerror', (error) => consoleErrors.push(String(error)))
-  await goTo(page, options.on ?? 'Demo run')
+  await goTo(page, options.on ?? 'Monitor')
   return {
     application,
     page,
@@ -63,6 +63,25 @@ export async function goTo(page: Page, title: string): Promise<void> {
 
 function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+/** Sets up the demo with so many steps, starts it, and waits for it on the Monitor page. */
+export async function startDemo(page: Page, steps: number): Promise<void> {
+  await configureDemo(page, { 'training.steps': String(steps) })
+  await page.getByRole('button', { name: 'Start the run' }).click()
+  await page.getByRole('heading', { name: 'Monitor', level: 1 }).waitFor()
+}
+
+/** Fills the form of Run setup with the demo, then with these values by field. */
+export async function configureDemo(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  await goTo(page, 'Run setup')
+  await page.getByRole('button', { name: 'Demo', exact: true }).click()
+  await page.locator('[id="training.steps"]').waitFor()
+  await page.waitForFunction(() => (document.getElementById('model') as HTMLInputElement | null)?.value !== '')
+  for (const [field, value] of Object.entries(fields)) {
+    await page.locator(`[id="${field}"]`).fill(value)
+    await page.locator(`[id="${field}"]`).press('Tab')
+  }
 }
 
 export function button(page: Page, name: string): Locator {

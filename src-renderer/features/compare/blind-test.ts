@@ -15,10 +15,16 @@ export interface BlindPair {
   readonly leftIs: 'a' | 'b'
 }
 
+/** The first sample of each prompt that all have answered, in the order of the first. */
+export function sharedPrompts<Shown extends Pick<Sample, 'promptId'>>(columns: readonly (readonly Shown[])[]): Shown[] {
+  const [first = [], ...others] = columns
+  return first.filter(({ promptId }, index) => first.findIndex((other) => other.promptId === promptId) === index && others.every((column) => column.some((other) => other.promptId === promptId)))
+}
+
 /** Pairs of the prompts both runs have answered, in ABBA order: a left, b left, b left, a left, and so on. */
 export function blindPairs(a: readonly Sample[], b: readonly Sample[]): BlindPair[] {
   const order = ['a', 'b', 'b', 'a'] as const
-  const shared = a.flatMap((one) => {
+  const shared = sharedPrompts([a, b]).flatMap((one) => {
     const other = b.find(({ promptId }) => promptId === one.promptId)
     return other === undefined ? [] : [{ prompt: one.prompt, a: one.text, b: other.text }]
   })

@@ -66,6 +66,7 @@ describe('the blind test', () => {
   it('pairs the prompts both have answered, sides in the order ABBA', () => {
     expect(pairs.map(({ left, right, leftIs }) => [left, right, leftIs])).toEqual([['a1', 'b1', 'a'], ['b2', 'a2', 'b'], ['b3', 'a3', 'b'], ['a4', 'b4', 'a'], ['a5', 'b5', 'a']])
     expect(blindPairs(samples('a', '1'), samples('b', '2'))).toEqual([])
+    expect(blindPairs(samples('a', '1', '1'), samples('b', '1', '1'))).toHaveLength(1)
   })
 
   it('counts for the run, whichever side it stood on', () => {
