@@ -121,6 +121,7 @@ export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>)
 
 /** What is taken away from or done to BoT-GRPO, on React. */
 const ablations: Readonly<Record<string, Change>> = {
+  'without 1 over L': { estimator: { pooling: 'token' } },
   'w_s 0.05': { reward: { localWeight: 0.05 } },
   'w_s 0.16': { reward: { localWeight: 0.16 } },
   'w_s 1.6': { reward: { localWeight: 1.6 } },

@@ -98,7 +98,7 @@ ${tasks.map((task) => `<h2>Learning rates, ${task}</h2>${sweepTable(results, tas
 ${bases.length === 0 ? '' : `<h2>When it pays: other bases</h2>${bases.map((base) => `<h3>${escapeHtml(base)}</h3>${part('regimes', base, ['bot-grpo-paper', 'bot-grpo-safe', 'grpo'])}`).join('')}`}
 ${variants.length === 0 ? '' : `<h2>Ablations of BoT-GRPO (React, safe defaults)</h2>${comparison(results, 'ablations', 'react-rare', [['unchanged', complete], ...variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', 'react-rare', 'bot-grpo-safe', variant)])], complete)}`}
 <h2>What this does not show</h2>
-<p>No judge model took part, and programs were not compared by how they look. The weight 1/L of a rollout and noise in the local reward were not varied.</p>
+<p>No judge model took part, and programs were not compared by how they look. Noise in the local reward was not varied.</p>
 </body></html>
 `
 }
