@@ -120,6 +120,9 @@ function namedTokens(tokenizer: Tokenizer): Record<string, string> {
   return named
 }
 
+/** Templates count messages and tools; the file of a stranger must not fill the memory. */
+const longestRange = 100_000
+
 /** Jinja's constants and the functions Hugging Face gives to templates. */
 function globalsOf(date: string): Record<string, unknown> {
   return {
@@ -129,7 +132,9 @@ function globalsOf(date: string): Record<string, unknown> {
     },
     range: (first: number, second?: number, step = 1) => {
       const [from, to] = second === undefined ? [0, first] : [first, second]
-      return Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, index) => from + index * step)
+      const length = Math.max(0, Math.ceil((to - from) / step))
+      if (!(length <= longestRange)) throw new Error(`a range of ${length} numbers`)
+      return Array.from({ length }, (_, index) => from + index * step)
     },
     strftime_now: (format: string) => formatDate(date, format),
   }

@@ -89,6 +89,12 @@ describe('rendering', () => {
     expect(render('{% for i in range(3) %}{{ i }}{% endfor %}|{% for i in range(2, 9, 3) %}{{ i }}{% endfor %}|{% for i in range(3, 0, -1) %}{{ i }}{% endfor %}|{% for i in range(0) %}x{% endfor %}')).toBe('012|258|321|')
   })
 
+  test.each(['range(1000000000)', 'range(-1000000000, 7)', 'range(1, 2, 0)'])('%s fills no memory', async (range) => {
+    const { tokenizer } = await load('qwen2')
+    const template = createChatTemplate(`{% for i in ${range} %}x{% endfor %}`, tokenizer)
+    expect((await userError(() => template.render([]))).what).toMatch(/a range of/)
+  })
+
   test('variables of the run reach the template', async () => {
     const { tokenizer } = await load('qwen2')
     expect(createChatTemplate('{{ tone }}{{ pad_token }}{{ bos_token is defined }}', tokenizer).render([], { variables: { tone: 'calm' } })).toBe('calm<|endoftext|>false')

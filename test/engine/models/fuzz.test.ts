@@ -10,6 +10,7 @@ import { UserError } from '../../../src-main/contract/errors.ts'
 import { createChatTemplate } from '../../../src-main/engine/models/chat-template.ts'
 import { readAdapter, writeAdapter } from '../../../src-main/engine/models/adapter.ts'
 import type { DecoderConfig } from '../../../src-main/engine/models/config.ts'
+import type { MetadataEntry } from '../../../src-main/engine/models/gguf/write.ts'
 import { openModelFolder, writeModelFolder } from '../../../src-main/engine/models/model-folder.ts'
 import { openTokenizer } from '../../../src-main/engine/models/tokenizer.ts'
 import { expectedTensors } from '../../../src-main/engine/models/weights.ts'
@@ -208,6 +209,16 @@ describe('damaged GGUF files', () => {
     const header = whole.length - tinyTensors().reduce((sum, { values }) => sum + values.length, 0)
     await fuzz(file, 1500, bytes(Math.max(1000, Math.min(header, 2500))), () => openAndUse(file))
   })
+})
+
+test('every number of a GGUF file\'s metadata set to every extreme', async () => {
+  const file = join(folder, 'numbers.gguf')
+  writeFileSync(file, buildGguf(tinyMetadata(), tinyTensors()))
+  const numbers = tinyMetadata().flatMap((entry, at) => (entry.type === 'u32' ? [at] : []))
+  const values = [0, 1, 3, 64, 1000, 1e8, 2 ** 31, 2 ** 32 - 1]
+  const all = numbers.flatMap((at) => values.map((value) => tinyMetadata().map((entry, index): MetadataEntry => (index === at ? { key: entry.key, type: 'u32', value } : entry))))
+  expect(numbers.length).toBeGreaterThan(7)
+  await fuzz(file, all.length, (_stream, _original, index) => buildGguf(all[index]!, tinyTensors()), () => openAndUse(file))
 })
 
 test('what was not damaged still opens', async () => {
