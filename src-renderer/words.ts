@@ -5,6 +5,7 @@ import type { ModelEntry } from '../src-main/contract/calls/models.ts'
 
 export const words = {
   common: { open: 'Open…', cancel: 'Cancel', pause: 'Pause', tryAgain: 'Try again', reset: 'Reset', remove: 'Remove', reveal: 'Show in file manager', loading: 'Reading…', left: 'left', of: 'of' },
+  palette: { title: 'Go to', hint: 'A page, a run, something to do…', nothing: 'Nothing of that name.', page: 'page', run: 'run', action: 'do', key: 'Ctrl K' },
   drop: {
     title: 'Drop it anywhere',
     text: 'A dataset, a model folder, a GGUF file, a run: Satchel says what it is and what comes next.',
@@ -58,6 +59,8 @@ export const words = {
     accept: 'Take the changed files as they are',
     plan: 'Plan memory',
     use: 'Use in a run',
+    copy: 'Copy here',
+    copyText: 'Copy it into the models folder, so that it stays when the other copy goes',
     removeText: 'Forget it; its files stay',
     size: 'Size', parameters: 'Parameters', precision: 'Stored as', context: 'Context', licence: 'Licence', thinking: 'Thinking', unknownLicence: 'not stated',
     thinkingWords: { switch: 'on or off', always: 'always', never: 'no' },

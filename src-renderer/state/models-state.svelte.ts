@@ -23,6 +23,8 @@ export interface ModelsState {
   verify(path: string, accept?: boolean): Promise<void>
   plan(path: string, precision: PlanPrecision): Promise<void>
   closePlan(path: string): void
+  /** Copies a model into the models folder. */
+  copy(path: string): Promise<void>
   download(repository: string): Promise<void>
 }
 
@@ -101,6 +103,13 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
       }
     },
     closePlan: (path) => void plans.delete(path),
+    async copy(path) {
+      const outcome = await taskOf(path).run((task) => bridge.call('models.import', { path, task }))
+      if (outcome === undefined) return
+      if (outcome.ok) notices.tell(`${outcome.value.name} was copied.`, outcome.value.path)
+      else notices.fail(outcome.error, 'The model was not copied.')
+      await refresh()
+    },
     async download(repository) {
       const outcome = await taskOf(repository).run((task) => bridge.call('models.download', { repository, task }))
       if (outcome === undefined) return

@@ -31,12 +31,12 @@ afterAll(async () => {
 })
 
 describe.skipIf(missing !== '')(`the page${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
-  it('has no Node and no Electron, only two functions', async () => {
+  it('has no Node and no Electron, only three functions', async () => {
     const found = await app.page.evaluate(() => ({
       globals: ['require', 'process', 'module', 'Buffer', 'global', 'electron', 'ipcRenderer'].filter((name) => name in window),
       bridge: Object.keys((window as unknown as { satchel: object }).satchel),
     }))
-    expect(found).toEqual({ globals: [], bridge: ['call', 'subscribe'] })
+    expect(found).toEqual({ globals: [], bridge: ['call', 'offer', 'subscribe'] })
   })
 
   it('runs sandboxed, isolated, without Node integration', async () => {

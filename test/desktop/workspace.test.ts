@@ -1,12 +1,12 @@
 // A person's way from a dropped dataset to a run's draft, through the models, the settings, and a restart; and a page gone bad.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { fakeEngine, goTo, openApp } from './app-driver.ts'
+import { engineProcessIds, fakeEngine, goTo, openApp } from './app-driver.ts'
 import type { OpenedApp } from './app-driver.ts'
-import { violationsInBothThemes } from './axe.ts'
+import { violations as violationsOf, violationsInBothThemes } from './axe.ts'
 
 const missing = inject('missing')
 let home: string
@@ -35,6 +35,21 @@ async function drop(path: string): Promise<void> {
     field?.remove()
     for (const type of ['dragenter', 'dragover', 'drop']) window.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }))
   })
+}
+
+/** Inodes of the network sockets a process holds: those of its open files that stand in the system's tables of TCP and UDP. */
+function networkSockets(id: number): string[] {
+  const open = readdirSync(`/proc/${id}/fd`).flatMap((name) => {
+    try {
+      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${id}/fd/${name}`))?.[1] ?? []
+    } catch {
+      // It was closed while we looked.
+      return []
+    }
+  })
+  const tables = ['tcp', 'tcp6', 'udp', 'udp6'].flatMap((name) => (existsSync(`/proc/${id}/net/${name}`) ? readFileSync(`/proc/${id}/net/${name}`, 'utf8').split('\n') : []))
+  const known = new Set(tables.map((line) => line.trim().split(/\s+/)[9]))
+  return open.filter((inode) => known.has(inode))
 }
 
 function cells(): Promise<string[]> {
@@ -142,6 +157,23 @@ describe.skipIf(missing !== '')(`the workspace${missing === '' ? '' : ` (skipped
     await page.getByRole('button', { name: /^sums\.jsonl/ }).click()
     await page.getByRole('grid', { name: 'Rows' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Answer', exact: true }).inputValue()).toBe('result')
+  })
+
+  it('goes to any page by a few letters', async () => {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.keyboard.type('models')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor()
+  })
+
+  it('opens no socket: the tools work on files alone', () => {
+    const ids = engineProcessIds(app.application, 'tools.js')
+    expect(ids.length).toBeGreaterThan(0)
+    // The inspector these tests drive the app with has some, which its children inherit.
+    const inherited = new Set(networkSockets(app.application.process().pid as number))
+    expect(ids.flatMap(networkSockets).filter((socket) => !inherited.has(socket))).toEqual([])
   })
 
   it('lets the page name no path that no person chose', async () => {
