@@ -12,6 +12,7 @@ import { modelsFolder } from './model-names.ts'
 interface DownloadCommandOptions {
   readonly revision?: string
   readonly mirror: string
+  readonly file?: string
   readonly to?: string
   readonly models?: string
 }
@@ -24,6 +25,7 @@ export function addDownloadCommand(models: Command, answer: Answer): void {
     .argument('<repository>', 'such as Qwen/Qwen2.5-3B')
     .option('--revision <name>', 'branch, tag or commit')
     .option('--mirror <address>', 'address of the hub or a mirror (HF_ENDPOINT, otherwise https://huggingface.co)', process.env['HF_ENDPOINT'] ?? 'https://huggingface.co')
+    .option('--file <name>', 'a .gguf file of the repository, instead of configuration, tokenizer and safetensors')
     .option('--to <dir>', 'new folder the model gets; one of the repository\'s name in the models folder where left out')
     .option('--models <dir>', 'folder that holds models (SATCHEL_MODELS, otherwise ./models)')
   answer(download, (repository: string, options: DownloadCommandOptions) => downloadNamed(repository, options))
@@ -35,10 +37,11 @@ async function downloadNamed(repository: string, options: DownloadCommandOptions
   const progress = createByteProgress(process.stderr)
   const { signal, release } = abortOnInterrupt()
   try {
-    const { folder, commit, files } = await downloadModel({
+    const { path, commit, files } = await downloadModel({
       repository,
       revision: options.revision,
       mirror: options.mirror,
+      file: options.file,
       folder: options.to ?? join(modelsFolder(options.models), basename(repository)),
       signal,
       onProgress: progress.update,
@@ -48,7 +51,7 @@ async function downloadNamed(repository: string, options: DownloadCommandOptions
       },
     })
     progress.close()
-    const { json, text } = await describeUsable(folder, basename(repository))
+    const { json, text } = await describeUsable(path, basename(repository))
     return { json: { ...(json as object), repository, commit, files: files.map(({ name, bytes, expected }) => ({ name, bytes, hash: expected.hash })) }, text }
   } finally {
     progress.close()

@@ -75,12 +75,20 @@ export async function discoverModels(modelsFolder: string, caches: readonly Mode
   const models: FoundModel[] = [{ name: 'built-in', source: 'built-in', path: resourcePath('demo', 'model') }]
   for (const name of await entriesOf(modelsFolder)) {
     const path = resolve(modelsFolder, name)
-    if (!name.startsWith('.') && ((await isFolder(path)) || name.endsWith('.gguf'))) models.push({ name, source: 'library', path })
+    if (name.startsWith('.')) continue
+    if (isFirstGguf(name)) models.push({ name, source: 'library', path })
+    else if (await isFolder(path)) models.push(...ownModels(name, path, await entriesOf(path)))
   }
   for (const { name, path } of (await readLibrary(modelsFolder)).added) models.push({ name, source: 'added', path })
   for (const { kind, folder } of caches) models.push(...(kind === 'hugging-face' ? await huggingFaceModels(folder, entriesOf) : await lmStudioModels(folder, entriesOf, lmStudioDepth)))
   // Two variables may name one folder, and one cache may lie inside another.
   return { models: models.filter(({ path }, index) => models.findIndex((other) => other.path === path) === index), problems }
+}
+
+/** A folder of the models folder is a model, unless all it holds are .gguf files: then each of them is. */
+function ownModels(name: string, path: string, files: readonly string[]): FoundModel[] {
+  const packed = files.includes('config.json') ? [] : files.filter(isFirstGguf)
+  return packed.length === 0 ? [{ name, source: 'library', path }] : packed.map((file) => ({ name: `${name}/${file}`, source: 'library', path: join(path, file) }))
 }
 
 type Entries = (folder: string) => Promise<string[]>

@@ -18,6 +18,8 @@ export interface DownloadOptions {
   /** Branch, tag or commit; the repository's own default where left out. */
   readonly revision?: string | undefined
   readonly mirror: string
+  /** A .gguf file of the repository, instead of its configuration, tokenizer and safetensors. */
+  readonly file?: string | undefined
   /** Folder the model gets; it must not exist. */
   readonly folder: string
   readonly signal: AbortSignal
@@ -32,6 +34,8 @@ export interface DownloadOptions {
 
 export interface DownloadedModel {
   readonly folder: string
+  /** What opens as a model: the folder, or the .gguf file in it. */
+  readonly path: string
   readonly commit: string
   readonly files: readonly HubFile[]
 }
@@ -58,7 +62,8 @@ export async function downloadModel(options: DownloadOptions): Promise<Downloade
   await refuseOccupied(folder)
   const client = createHubClient({ mirror: options.mirror, signal, stallMilliseconds: options.stallMilliseconds ?? 30_000 })
   const { commit, files: listed } = await persistently(options, `${repository}`, () => client.describe(repository, revision))
-  const files = neededFiles(listed, repository)
+  const files = options.file === undefined ? neededFiles(listed, repository) : [namedFile(listed, options.file, repository)]
+  const within = (place: string): string => (options.file === undefined ? place : join(place, options.file))
   const part = partFolder(folder)
   try {
     await mkdir(part, { recursive: true })
@@ -70,7 +75,7 @@ export async function downloadModel(options: DownloadOptions): Promise<Downloade
       // Whether the model can be used at all is known after a few hundred bytes.
       if (file.name === 'config.json') await readDecoderConfig(part)
     }
-    await (await openModelFolder(part)).close()
+    await (await openModelFolder(within(part))).close()
     await syncFolder(part)
     // A rename onto an empty folder fails on some systems; one that was filled meanwhile is left as it is.
     if (await exists(folder)) await rmdir(folder)
@@ -79,7 +84,7 @@ export async function downloadModel(options: DownloadOptions): Promise<Downloade
   } catch (error) {
     throw asStorageError(error, folder)
   }
-  return { folder, commit, files }
+  return { folder, path: within(folder), commit, files }
 }
 
 async function refuseOccupied(folder: string): Promise<void> {
@@ -103,9 +108,17 @@ function neededFiles(listed: readonly HubFile[], repository: string): HubFile[] 
     ...(needed.some(({ name }) => isWeights(name) && name !== INDEX_FILE) ? [] : ['safetensors weights']),
     ...(single || needed.some(({ name }) => name === INDEX_FILE) || !needed.some(({ name }) => isWeights(name)) ? [] : [INDEX_FILE]),
   ]
-  if (lacking.length > 0) throw new UserError({ code: 'bad-input', what: `the repository holds no ${lacking.join(' and no ')}`, place: { file: repository }, expected: 'a model of a supported family as safetensors', remedy: 'Choose the original checkpoint of this model; a GGUF file is downloaded by hand and added with satchel models add.' })
+  if (lacking.length > 0) throw new UserError({ code: 'bad-input', what: `the repository holds no ${lacking.join(' and no ')}`, place: { file: repository }, expected: 'a model of a supported family as safetensors', remedy: 'Choose the original checkpoint of this model, or name a .gguf file of the repository with --file.' })
   const first = (name: string): number => (name === 'config.json' ? 0 : 1)
   return needed.toSorted((a, b) => first(a.name) - first(b.name) || a.bytes - b.bytes || (a.name < b.name ? -1 : 1))
+}
+
+function namedFile(listed: readonly HubFile[], name: string, repository: string): HubFile {
+  const found = listed.find((file) => file.name === name)
+  const isGguf = (file: string): boolean => /^[^/\\]+\.gguf$/i.test(file)
+  if (found !== undefined && isGguf(name)) return found
+  const there = listed.map((file) => file.name).filter(isGguf)
+  throw new UserError({ code: 'not-found', what: `the repository has no .gguf file "${name}"`, place: { file: repository, field: '--file' }, expected: there.length === 0 ? 'a repository that holds .gguf files' : `one of ${there.slice(0, 30).join(', ')}` })
 }
 
 /** The unfinished file carries the hash it is to have: another version of the file never continues it. */

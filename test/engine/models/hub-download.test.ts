@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { UserError } from '../../../src-main/contract/errors.ts'
 import type { ErrorEnvelope } from '../../../src-main/contract/errors.ts'
+import { discoverModels } from '../../../src-main/engine/models/discover.ts'
 import { downloadModel, partFolder } from '../../../src-main/engine/models/hub-download.ts'
 import type { DownloadedModel, DownloadOptions } from '../../../src-main/engine/models/hub-download.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
 import { verifyModel } from '../../../src-main/engine/models/verify.ts'
+import { buildGguf, tinyMetadata, tinyTensors } from '../../support/gguf-fixture.ts'
 import { listed, repository, sendBytes, sendJson, sendSome, startHub } from '../../support/hub-server.ts'
 import type { HubRequest, HubServer } from '../../support/hub-server.ts'
 import { writeTinyModel } from '../../support/tiny-model.ts'
@@ -87,6 +89,19 @@ describe('a download', () => {
     const { files } = await download()
     expect(files.map(({ name }) => name).filter((name) => name.endsWith('.safetensors'))).toHaveLength(3)
     await (await openModelFolder(folder)).close()
+  })
+
+  test('of one GGUF file brings just that, opened before it counts', async () => {
+    hub.files.set('tiny.Q8_0.gguf', Buffer.from(buildGguf(tinyMetadata(), tinyTensors())))
+    hub.files.set('broken.gguf', Buffer.from('GGUF'))
+    const { path, files } = await download({ file: 'tiny.Q8_0.gguf' })
+    expect([path, files.map(({ name }) => name), readdirSync(folder).toSorted()]).toEqual([join(folder, 'tiny.Q8_0.gguf'), ['tiny.Q8_0.gguf'], ['.cache', 'tiny.Q8_0.gguf']])
+    await (await openModelFolder(path)).close()
+    expect((await discoverModels(join(folder, '..'), [])).models.map(({ name }) => name)).toEqual(['built-in', 'tiny/tiny.Q8_0.gguf'])
+    folder = join(temporaryFolder(), 'other')
+    expect(await failure({ file: 'none.gguf' })).toMatchObject({ code: 'not-found', expected: 'one of tiny.Q8_0.gguf, broken.gguf' })
+    expect((await failure({ file: 'README.md' })).code).toBe('not-found')
+    expect((await failure({ file: 'broken.gguf' })).code).toBe('bad-input')
   })
 
   test('asks for the revision it is told, and everything after that from its commit', async () => {
