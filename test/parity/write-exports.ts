@@ -19,7 +19,7 @@ import { writeTinyModel } from '../support/tiny-model.ts'
 
 type Wanted = readonly (readonly [ExportFormat, ExportType?])[]
 
-const adapter: AdapterConfig = { kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['all-linear'] }
+const adapter: AdapterConfig & { kind: 'lora' } = { kind: 'lora', rank: 3, alpha: 5, dropout: 0, targets: ['all-linear'] }
 const forAll: Wanted = [['adapter'], ['merged'], ['onnx', 'float32'], ['onnx', 'float16']]
 const unbiased = { qkvBias: false } as const
 /** By tokenizer fixture. */
@@ -56,7 +56,8 @@ for (const fixture of parityCases) {
 }
 // The built-in model, and a random model of each family with a tokenizer of its family: sizes that blocks of 32 fit, and texts.
 const withTokenizer: Wanted = [...forAll, ['onnx', 'int8'], ['onnx', 'int4'], ['gguf', 'float32'], ['gguf', 'float16'], ['gguf', 'q8_0']]
-await writeWithTokenizer('built-in', resourcePath('demo', 'model'))
+// The built-in model's head is tied and gets an adapter of its own, as in the demo.
+await writeWithTokenizer('built-in', resourcePath('demo', 'model'), { ...adapter, targets: ['all-linear', 'lm_head'] })
 for (const [tokenizer, config] of Object.entries(families)) {
   const model = join(resolve(target), `${tokenizer}-texts`, 'model')
   await writeTinyModel(model, 'bfloat16', { vocabularySize: 448, eosIds: [2], ...config })
@@ -65,13 +66,13 @@ for (const [tokenizer, config] of Object.entries(families)) {
 }
 process.exit()
 
-async function writeWithTokenizer(name: string, model: string): Promise<void> {
+async function writeWithTokenizer(name: string, model: string, trained = adapter): Promise<void> {
   const folder = join(resolve(target as string), name)
   await mkdir(folder, { recursive: true })
   const base = await openModelFolder(model)
   const tokenizer = await base.tokenizer()
   await base.close()
-  const source = await movedPolicy(folder, adapter, model)
+  const source = await movedPolicy(folder, trained, model)
   const ids = strings.map((text) => [...tokenizer.encode(text)])
   const texts = { sequences: ids, prompts: ids, newTokens: 24, longest: 128 }
   await write(folder, name, { ...source, texts }, withTokenizer, { strings: strings.map((text, index) => ({ text, ids: ids[index] })) })
