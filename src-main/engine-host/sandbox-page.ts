@@ -8,9 +8,14 @@ const settlingTime = 1_000
 /** How often a program is opened while it is starved of the processor. */
 const maximumAttempts = 6
 
+const quietMilliseconds = 5
+
 /** Serves one page at a time. `rejections` counts promises nobody handled since it was last asked. */
 export function createPageService(kit: vm.Script, limits: RenderLimits, rejections: () => number): (message: PageRequest) => Promise<RenderAnswer> {
   let page: Sandbox | undefined
+  // Furnishing a context takes a third of the time of a page: one is made ready when nothing is asked for a while.
+  let spare: Sandbox | undefined = openSandbox(kit)
+  let idle: NodeJS.Timeout | undefined
   let program = ''
   let timedOutAfter: number | undefined
 
@@ -25,7 +30,8 @@ export function createPageService(kit: vm.Script, limits: RenderLimits, rejectio
   const perform = (message: PageRequest): Evaluation => {
     let done: Evaluation
     if (message.kind === 'open') {
-      page = openSandbox(kit)
+      page = spare ?? openSandbox(kit)
+      spare = undefined
       done = noted(page.register(message.script, limits.scriptMilliseconds))
     } else done = message.kind === 'click' ? command('click', message.element, 0) : command('open', 0, 0)
     if (done.text === undefined || done.text === '') return { reason: done.reason ?? 'the sandbox gave no answer' }
@@ -54,9 +60,8 @@ export function createPageService(kit: vm.Script, limits: RenderLimits, rejectio
     }
   }
 
-  openSandbox(kit)
   // A program that was only starved of the processor is opened again, so that a busy machine changes no verdict.
-  return async (message) => {
+  const serve = async (message: PageRequest): Promise<RenderAnswer> => {
     const { id } = message
     if (message.kind === 'open') program = message.script
     let used = 0
@@ -75,5 +80,12 @@ export function createPageService(kit: vm.Script, limits: RenderLimits, rejectio
       const { failed } = JSON.parse(read.text) as { failed?: string }
       return failed === undefined ? { kind: 'page', id, page: read.text } : { kind: 'failed', id, reason: failed, starved: false }
     }
+  }
+  return async (message) => {
+    clearTimeout(idle)
+    const answer = await serve(message)
+    // Not while the worker may be about to click.
+    idle = setTimeout(() => (spare ??= openSandbox(kit)), quietMilliseconds)
+    return answer
   }
 }
