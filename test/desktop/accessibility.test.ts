@@ -113,7 +113,7 @@ describe.skipIf(missing !== '')(`accessibility${missing === '' ? '' : ` (skipped
       stops.push(stop)
       await app.page.keyboard.press('Tab')
     }
-    for (const name of ['Monitor', 'Run setup', 'Pause', 'Resume', 'Stop after step', 'New run', 'First step shown']) expect(stops).toContain(name)
+    for (const name of ['Rollouts', 'Pause', 'Resume', 'Stop after step', 'New run', 'First step shown']) expect(stops).toContain(name)
     expect(stops.some((stop) => stop.startsWith('Reward, mean of a step'))).toBe(true)
     expect(stops.filter((stop) => stop.endsWith('(invisible)'))).toEqual([])
   })

@@ -121,7 +121,7 @@ describe.skipIf(missing !== '')(`the demo with the real engine${missing === '' ?
 
   it('answers beside its base, with the same seed', async () => {
     await goTo(page, 'Try it')
-    await page.getByLabel('Prompt').fill('Make a counter titled "Stars" with a button named "Add".')
+    await page.getByRole('textbox', { name: 'Prompt' }).fill('Make a counter titled "Stars" with a button named "Add".')
     await page.getByRole('button', { name: 'Ask both' }).click()
     await expect.poll(() => page.locator('.answers pre').count(), { timeout: patience }).toBe(2)
     expect(await page.getByRole('region', { name: 'Base model' }).innerText()).toMatch(/tokens, mean probability/)

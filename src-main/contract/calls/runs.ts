@@ -30,7 +30,8 @@ export type ExportReportData = z.infer<typeof exportReportSchema>
 
 /** Bytes by part, and whether the machine has them. */
 export const memoryPlanSchema = z.looseObject({
-  plan: z.record(z.string(), z.union([z.number(), z.string()])),
+  /** Bytes by part and peak; null where a part does not apply. */
+  plan: z.record(z.string(), z.union([z.number(), z.string(), z.null()])),
   memory: z.number(),
   fits: z.boolean(),
   advice: z.array(z.object({ change: z.string(), trainingPeak: z.number() })),
