@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest'
 import type { AdapterConfig } from '../../../src-main/contract/run-config.ts'
 import { expectedDifference, exportPolicy } from '../../../src-main/engine/models/export.ts'
 import type { ExportSource } from '../../../src-main/engine/models/export.ts'
+import { openFrozenLayers } from '../../../src-main/engine/models/frozen-layers.ts'
 import { openModelFolder } from '../../../src-main/engine/models/model-folder.ts'
+import { createPolicyWeights } from '../../../src-main/engine/models/policy-weights.ts'
 import { openWeightFiles } from '../../../src-main/engine/models/weights.ts'
 import { parityFolder } from '../../support/parity.ts'
 import { movedPolicy } from '../../support/moved-policy.ts'
@@ -132,6 +134,20 @@ it.each(['adapter', 'merged', 'gguf', 'onnx'] as const)('a large model is checke
   const lean = await exportPolicy(source, { format, folder: `${folder}-lean`, lean: true })
   expect(lean.comparison.meanDifference).toBeLessThan(1e-5)
   expect(lean.comparison.greedy).toEqual(whole.comparison.greedy)
+})
+
+it('a run over a base in blocks of 4 bits is told that its files differ by the rounding of the base', async () => {
+  const { source, folder } = await moved(everywhere)
+  const base = await openModelFolder(source.base)
+  const layers = await openFrozenLayers(base.config, base, { precision: 'int4', streamLayers: false })
+  const policy = await createPolicyWeights(source.device, base.config, (name) => base.readTensor(name), everywhere, 1, layers)
+  await base.close()
+  for (const format of ['adapter', 'merged'] as const) {
+    const report = await exportPolicy({ ...source, policy }, { format, folder: `${folder}-${format}` })
+    expect(report.notes).toEqual([expect.stringContaining('the run kept its base in int4')])
+    expect(report.comparison.meanDifference).toBeGreaterThan(1e-3)
+    expect(report.comparison.meanDifference).toBeLessThan(report.expectedMeanDifference)
+  }
 })
 
 it('a type that a format does not have is refused before anything is done', async () => {
