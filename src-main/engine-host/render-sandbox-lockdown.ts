@@ -13,15 +13,16 @@ type Fields = Record<string | symbol, unknown>
 /**
  * Freezes the intrinsics and the given classes (with their prototypes), and removes what is forbidden from the global object.
  * @param classes constructors of the page's document objects; their instances stay changeable
+ * @param kept forbidden names that stay because they have been made harmless
  */
-export function lockDown(classes: readonly unknown[]): void {
+export function lockDown(classes: readonly unknown[], kept: readonly string[] = []): void {
   const page = globalThis as unknown as Fields
   // Without a limit to read, the engine keeps no stack at all: then no function outside the sandbox is called to format one.
   const errors = Error as unknown as Fields
   delete errors['stackTraceLimit']
   delete errors['captureStackTrace']
   delete errors['prepareStackTrace']
-  for (const name of forbidden) delete page[name]
+  for (const name of forbidden) if (!kept.includes(name)) delete page[name]
 
   const iterators = [[][Symbol.iterator](), ''[Symbol.iterator](), new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), 'a'.matchAll(/a/g)]
   const roots: unknown[] = [...classes, ...iterators.map((iterator) => Object.getPrototypeOf(iterator) as unknown), AsyncFunction, GeneratorFunction, AsyncGeneratorFunction]

@@ -5,6 +5,7 @@
 //   satchelLine(n)                    called by the program before each statement: where it is
 //   satchelCommand(secret, name, ..)  called by the process only. Answers are JSON texts, the only thing that leaves the context.
 import { lockDown } from './render-sandbox-lockdown.ts'
+import { limitTypedArrays } from './typed-array-limit.ts'
 
 type Program = (exports: Record<string, unknown>, require: (name: string) => unknown, module: { exports: unknown }) => void
 type Callable = (...parameters: unknown[]) => unknown
@@ -155,4 +156,4 @@ function clone(value: unknown, made: Map<unknown, unknown>): unknown {
   return copy
 }
 
-lockDown([])
+lockDown([], limitTypedArrays())

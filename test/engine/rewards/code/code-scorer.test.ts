@@ -47,6 +47,7 @@ describe('honest code', () => {
     ['exported TypeScript in a fence', 'Here it is:\n```ts\nexport const add = (a: number, b: number): number => a + b;\n```\nEnjoy.'],
     ['a default export', 'export default (a, b) => a + b'],
     ['a promise', 'async function add(a, b) { await null; return a + b }'],
+    ['typed arrays', 'const add = (a, b) => Float64Array.from([a, b]).map((x) => x).slice().subarray(0).reduce((x, y) => x + y)'],
     ['a directive, a label, a switch and a generic', '"use strict";\nfunction add<T>(a: T, b: T) { out: for (;;) { switch (a) { case b: break out; default: break out } } return +a + +b }'],
   ])('%s passes', async (_name, text) => {
     expect(await score(text)).toMatchObject({ global: 1, outcome: 1, requirementScore: 1, spans: [], stages: { parse: true, types: true, bundle: true, render: true }, audit: { failures: [] } })
@@ -158,7 +159,13 @@ describe('hostile code', () => {
     'a sparse result': 'function add() { return new Array(4e9) }',
     'a faked line': 'function add() { satchelLine(-5); satchelLine("x"); satchelLine(1e9); null.x }',
     'a frozen global': 'Object.freeze(globalThis);\nfunction add() { return 0 }',
-    'typed memory': 'function add() { return new Uint8Array(4e9).length }',
+    'typed memory': 'function add() { return new Uint8Array(4e9).length && 3 }',
+    'typed memory bit by bit': 'function add() { const all = []; for (let i = 0; i < 1e4; i++) all.push(new Float64Array(1e5)); return 3 }',
+    'typed memory by copies': 'function add() { const one = new Uint8Array(4e7); one.constructor = undefined; const all = []; for (let i = 0; i < 100; i++) all.push(one.slice()); return 3 }',
+    'typed memory by buffers': 'function add() { const { buffer } = new Uint8Array(4e7); return buffer.slice(0) && new buffer.constructor(4e9) && 3 }',
+    'typed memory by a lie': 'function add() { let asked = 0; return new Uint8Array({ get length() { return asked++ ? 2e8 : 0 } }).length && 3 }',
+    'typed memory by a function': 'function add() { const f = () => 0; Object.defineProperty(f, "length", { value: 3e9 }); return new Uint8Array(f).length && 3 }',
+    'typed memory by a subclass': 'class Big extends Uint8Array {}\nfunction add() { return new Big(3e8).length && 3 }',
     'workers and sockets': 'function add() { return [typeof Worker, typeof fetch, typeof WebSocket, typeof SharedArrayBuffer, typeof Atomics].filter((t) => t !== "undefined").length === 0 ? 0 : 3 }',
     'unpaired surrogates': 'function add() { return "\\ud800" }\n// \ud800',
     'a line of a hundred thousand characters': `function add() { return ${'1+'.repeat(20_000)}1 }`,
