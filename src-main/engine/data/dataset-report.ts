@@ -2,7 +2,7 @@
 // held-out prompts nearly stand among the training ones.
 import type { DatasetMapping, DatasetReport, DatasetRowProblem, Lengths } from '../../contract/calls/datasets.ts'
 import type { Beat, DataSource } from './data-source.ts'
-import { mapRow } from './mapping.ts'
+import { mapRow, promptOf } from './mapping.ts'
 import { bandKeys, isHeldOut, promptKey, signatureOf, similarity } from './prompt-hash.ts'
 
 export interface ReportOptions {
@@ -22,8 +22,12 @@ const excerptCharacters = 200
 const tokenisedRows = 20_000
 /** So many held-out prompts are compared with the training side. */
 const comparedPrompts = 50_000
-/** Texts that agree in so much are called nearly equal. */
+/** Texts that agree in so much are called nearly equal; one that agrees in this much needs no better example. */
 const nearSimilarity = 0.8
+const plainSimilarity = 0.95
+/** Prompts made from one pattern share most of their bands: so many a band are compared, and so many a prompt. */
+const comparedPerBand = 32
+const comparedPerPrompt = 64
 
 interface HeldPrompt {
   readonly line: number
@@ -111,21 +115,22 @@ async function compareSides(source: DataSource, options: ReportOptions, held: He
     for (const key of bandKeys(entry.signature)) {
       const list = bands.get(key)
       if (list === undefined) bands.set(key, [entry])
-      else list.push(entry)
+      else if (list.length < comparedPerBand) list.push(entry)
     }
   }
   if (bands.size === 0) return
   const seen = new Set<number>()
   for await (const row of source.scan(beat)) {
-    const mapped = mapRow(row, options.mapping)
-    if (!mapped.ok || sideIsHeldOut(mapped.row, options)) continue
-    const { prompt } = mapped.row
+    const asked = promptOf(row, options.mapping)
+    if (asked === undefined || sideIsHeldOut(asked, options)) continue
+    const { prompt } = asked
     const key = promptKey(prompt)
     if (seen.has(key)) continue
     seen.add(key)
     const signature = signatureOf(prompt)
     const candidates = new Set(bandKeys(signature).flatMap((band) => bands.get(band) ?? []))
-    for (const candidate of candidates) {
+    for (const candidate of [...candidates].slice(0, comparedPerPrompt)) {
+      if ((candidate.near?.similarity ?? 0) >= plainSimilarity) continue
       const share = similarity(signature, candidate.signature)
       if (share >= nearSimilarity && share > (candidate.near?.similarity ?? 0)) candidate.near = { line: row.line, prompt, similarity: share }
     }

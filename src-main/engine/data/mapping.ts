@@ -104,6 +104,15 @@ export function mapRow({ value, problem }: DataRow, mapping: DatasetMapping): Ma
   return { ok: false, field: column, what: list ? 'the value is no list, and no JSON text of one' : issue.what }
 }
 
+/** Prompt and side of a row, without looking at anything else; undefined where it makes no prompt. */
+export function promptOf({ value }: DataRow, mapping: DatasetMapping): { readonly prompt: string; readonly split?: 'train' | 'heldout' } | undefined {
+  if (value === null || mapping.prompt === null) return undefined
+  const asked = readPrompt(valueAt(value, mapping.prompt))
+  if (typeof asked === 'string') return undefined
+  const split = mapping.split === null ? undefined : splitOf(valueAt(value, mapping.split))
+  return { prompt: asked.prompt, ...(split === undefined ? {} : { split }) }
+}
+
 function collectFields(value: RowValue, mapping: DatasetMapping): Record<string, unknown> | string {
   const at = (field: MappedField): unknown => (mapping[field] === null ? undefined : valueAt(value, mapping[field]))
   const asked = readPrompt(at('prompt'))
