@@ -9,6 +9,7 @@ import { benchmarkKernels } from './kernels.bench.ts'
 import { benchmarkMemory, measureMemory, memoryFlag } from './memory.bench.ts'
 import { benchmarkPrecision, precisionModelFlag } from './precision.bench.ts'
 import { benchmarkRewards } from './rewards.bench.ts'
+import { benchmarkRunIndex } from './run-index.bench.ts'
 import type { BenchmarkRow } from './rows.ts'
 
 function format(value: number): string {
@@ -31,7 +32,7 @@ async function main(options: readonly string[]): Promise<void> {
   const precisionAt = options.indexOf(precisionModelFlag)
   const precisionModel = precisionAt < 0 ? undefined : options[precisionAt + 1]
   const rows: BenchmarkRow[] = []
-  for (const part of [() => benchmarkKernels(quick), () => benchmarkTrainingStep(quick), () => benchmarkDecode(quick), () => benchmarkCost(quick), () => benchmarkRewards(quick), () => benchmarkMemory(quick), () => benchmarkPrecision(quick, precisionModel)]) {
+  for (const part of [() => benchmarkKernels(quick), () => benchmarkTrainingStep(quick), () => benchmarkDecode(quick), () => benchmarkCost(quick), () => benchmarkRewards(quick), () => benchmarkRunIndex(quick), () => benchmarkMemory(quick), () => benchmarkPrecision(quick, precisionModel)]) {
     const more = await part()
     process.stdout.write(`${table(more)}\n\n`)
     rows.push(...more)

@@ -24,11 +24,18 @@ export interface ChartGroup {
 }
 
 const everyStep = 'A point for every step.'
-const plain = { format: (value: number) => compact(value), formatTick: (value: number) => compact(value), empty: everyStep }
+const plain = { format: (value: number) => compact(value, 6), formatTick: plainTick, empty: everyStep }
+const measured = { low: 0, format: (value: number) => compact(value), formatTick: plainTick, empty: everyStep }
 const share = { low: 0, high: 100, format: (value: number) => percent(value / 100), formatTick: (value: number) => percent(value / 100), empty: everyStep }
 const gain = { format: (value: number) => signed(value, 3), formatTick: (value: number, spacing: number) => signed(value, decimalsFor(spacing)), empty: everyStep }
 /** Less than this is noise, and is not blown up to the height of the chart. */
 const smallestRewardRange = 0.5
+
+/** Numbers of an axis that can be told apart, however close they are. */
+function plainTick(value: number, spacing: number): string {
+  const decimals = decimalsFor(spacing)
+  return spacing < 1e-5 || decimals === 0 ? compact(value, 6) : value.toFixed(decimals).replace('-', '\u2212')
+}
 
 interface Plan {
   readonly id: string
@@ -68,7 +75,7 @@ const plans: Readonly<Record<'Groups' | 'Policy' | 'Completions' | 'Machine', re
 function chartOf({ id, title, unit, kind, metrics }: Plan, series: RunSeries): ChartSpec {
   const scale = kind === 'share' ? 100 : 1
   const lines = metricLines(series, metrics.map(([name, label]) => ({ name, label, scale })))
-  const look = { plain, gain, share, amount: { ...plain, low: 0 } }[kind]
+  const look = { plain, gain, share, amount: measured }[kind]
   return { id, title, unit, series: lines, ...look }
 }
 
