@@ -22,6 +22,11 @@ export async function takePlace(app: AppState, place: Place): Promise<void> {
       return
     case 'model':
       app.navigation.go('models')
+      await app.models.refresh()
+      if (app.models.list?.models.some(({ path }) => path === place.path) === true) {
+        app.notices.tell(place.name, words.drop.knownModel)
+        return
+      }
       app.notices.tell(place.name, place.what, { label: 'Add to the models', act: () => void app.models.add(place.path) })
       return
     case 'run': {

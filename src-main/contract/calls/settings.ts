@@ -5,7 +5,7 @@ import { nothing } from './shared.ts'
 export const themeSchema = z.enum(['system', 'light', 'dark'])
 export type ThemeChoice = z.infer<typeof themeSchema>
 
-const address = z.union([z.literal(''), z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:8080' })])
+const address = z.url({ protocol: /^https?$/, error: 'must be an address such as https://huggingface.co' })
 
 /** What the page may change; without defaults, which would come along with every change. */
 const fields = {
@@ -14,8 +14,6 @@ const fields = {
   device: z.enum(['auto', 'cpu', 'webgpu']),
   /** Processor threads of new runs; 0 uses all. */
   threads: z.int().min(0).max(1024),
-  /** Address of a judge server; empty where there is none. */
-  judge: address,
   /** Where models are downloaded from. */
   mirror: address,
 }
@@ -28,12 +26,10 @@ export const settingsSchema = z.strictObject({
       /** Empty: the app's own folder. */
       runs: z.string().max(4096).default(''),
       models: z.string().max(4096).default(''),
-      exports: z.string().max(4096).default(''),
     })
     .prefault({}),
   device: fields.device.default('auto'),
   threads: fields.threads.default(0),
-  judge: fields.judge.default(''),
   mirror: fields.mirror.default('https://huggingface.co'),
 })
 export type Settings = z.infer<typeof settingsSchema>
@@ -41,14 +37,14 @@ export type Settings = z.infer<typeof settingsSchema>
 export const settingsViewSchema = z.object({
   settings: settingsSchema,
   /** The folders in use, absolute. */
-  folders: z.object({ runs: z.string(), models: z.string(), exports: z.string() }),
+  folders: z.object({ runs: z.string(), models: z.string() }),
   /** Where the settings lie. */
   file: z.string(),
   /** Why the stored settings could not be read and the defaults are in use; empty otherwise. */
   problem: z.string(),
 })
 export type SettingsView = z.infer<typeof settingsViewSchema>
-export const folderNameSchema = z.enum(['runs', 'models', 'exports'])
+export const folderNameSchema = z.enum(['runs', 'models'])
 export type FolderName = z.infer<typeof folderNameSchema>
 
 export const settingsCalls = {

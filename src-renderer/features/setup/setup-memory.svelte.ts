@@ -5,6 +5,7 @@ import type { Draft } from './draft.ts'
 let draft = $state.raw<Draft>({})
 let takenModel = ''
 let takenPrompts = ''
+let takenComputing = ''
 let jobs = 0
 
 export const rememberedSetup = {
@@ -28,6 +29,15 @@ export const rememberedSetup = {
   takePrompts(path: string): void {
     takenPrompts = path
     draft = withValue(draft, ['data', 'prompts'], path)
+  },
+  /** Device and threads of the settings: taken over when they change, and may be changed afterwards. Usual values need not be said. */
+  takeComputing(device: string, threads: number): void {
+    const said = `${device} ${threads}`
+    if (said === takenComputing) return
+    const first = takenComputing === ''
+    takenComputing = said
+    if (!first || device !== 'auto') draft = withValue(draft, ['device'], device)
+    if (!first || threads !== 0) draft = withValue(draft, ['threads'], threads)
   },
   nextJob(): number {
     jobs += 1
