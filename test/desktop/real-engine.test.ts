@@ -105,7 +105,7 @@ describe.skipIf(missing !== '')(`the demo with the real engine${missing === '' ?
     await expect.poll(() => app.application.evaluate(() => (globalThis as { opened?: string }).opened ?? '')).toMatch(/report\.html$/)
     const pdf = join(app.home, 'report.pdf')
     await app.application.evaluate(({ dialog }, filePath) => {
-      dialog.showSaveDialog = (async () => ({ canceled: false, filePath })) as never
+      dialog.showSaveDialog = async () => ({ canceled: false, filePath })
     }, pdf)
     await page.getByRole('button', { name: 'Save as PDF…' }).click()
     await expect.poll(() => (existsSync(pdf) ? readFileSync(pdf).subarray(0, 5).toString() : ''), { timeout: patience }).toBe('%PDF-')

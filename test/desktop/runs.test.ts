@@ -218,13 +218,13 @@ describe.skipIf(inject('missing') !== '')(`runs${inject('missing') === '' ? '' :
     await startDemo(page, 400)
     await untilStep(page, 2)
     await app.application.evaluate(({ dialog }) => {
-      dialog.showMessageBox = (async () => ({ response: 2, checkboxChecked: false })) as never
+      dialog.showMessageBox = async () => ({ response: 2, checkboxChecked: false })
     })
     await app.application.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close())
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(app.application.windows()).toHaveLength(1)
     await app.application.evaluate(({ dialog }) => {
-      dialog.showMessageBox = (async () => ({ response: 0, checkboxChecked: false })) as never
+      dialog.showMessageBox = async () => ({ response: 0, checkboxChecked: false })
     })
     await app.application.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close())
     await expect.poll(() => app.application.windows().length).toBe(0)

@@ -37,7 +37,12 @@ export interface ChartFrame {
   readonly formatTick: (value: number, spacing: number) => string
 }
 
-type LineData = ChartDataset<'line', { x: number; y: number }[]>
+export interface LinePoint {
+  readonly x: number
+  readonly y: number
+}
+
+export type LineData = ChartDataset<'line', LinePoint[]>
 
 /** Distance between the first two numbers of an axis; 1 when there are fewer. */
 function tickSpacing(ticks: readonly { readonly value: number }[]): number {
@@ -91,44 +96,40 @@ function bandOf({ label, points }: Series, { low, high }: NonNullable<Series['ba
   return [edge(low, false), edge(high, '-1')]
 }
 
-/** The configuration of a line chart over steps. */
-export function chartConfiguration(series: readonly Series[], frame: ChartFrame, theme: ChartTheme, pixels: number): ChartConfiguration<'line', { x: number; y: number }[]> {
+/** Everything about a line chart over steps but its lines. */
+export function chartOptions(frame: ChartFrame, theme: ChartTheme): NonNullable<ChartConfiguration<'line', LinePoint[]>['options']> {
   const font = { family: theme.family, size: 11 }
   const [from, to] = frame.shown
   return {
-    type: 'line',
-    data: { datasets: datasetsOf(series, frame.shown, theme, pixels) },
-    options: {
-      animation: false,
-      responsive: true,
-      maintainAspectRatio: false,
-      parsing: false,
-      normalized: true,
-      events: [],
-      layout: { padding: { top: 6, right: 8 } },
-      scales: {
-        x: {
-          type: 'linear',
-          min: from,
-          max: Math.max(from + 1, to),
-          border: { color: theme.rule },
-          grid: { display: false },
-          ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 6, precision: 0, includeBounds: false, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
-        },
-        y: {
-          ...(frame.low === undefined ? {} : { min: frame.low }),
-          ...(frame.high === undefined ? {} : { max: frame.high }),
-          border: { display: false },
-          grid: { color: theme.grid, tickLength: 0 },
-          grace: '5%',
-          ticks: { color: theme.ink, font, padding: 6, maxTicksLimit: 5, callback: (value, _index, all) => frame.formatTick(Number(value), tickSpacing(all)) },
-          // Charts under each other begin at the same place.
-          afterFit: (scale) => {
-            scale.width = Math.max(scale.width, 44)
-          },
+    animation: false,
+    responsive: true,
+    maintainAspectRatio: false,
+    parsing: false,
+    normalized: true,
+    events: [],
+    layout: { padding: { top: 6, right: 8 } },
+    scales: {
+      x: {
+        type: 'linear',
+        min: from,
+        max: Math.max(from + 1, to),
+        border: { color: theme.rule },
+        grid: { display: false },
+        ticks: { color: theme.ink, font, maxRotation: 0, maxTicksLimit: 6, precision: 0, includeBounds: false, callback: (value) => (value === 0 ? 'step 0' : String(value)) },
+      },
+      y: {
+        ...(frame.low === undefined ? {} : { min: frame.low }),
+        ...(frame.high === undefined ? {} : { max: frame.high }),
+        border: { display: false },
+        grid: { color: theme.grid, tickLength: 0 },
+        grace: '5%',
+        ticks: { color: theme.ink, font, padding: 6, maxTicksLimit: 5, callback: (value, _index, all) => frame.formatTick(Number(value), tickSpacing(all)) },
+        // Charts under each other begin at the same place.
+        afterFit: (scale) => {
+          scale.width = Math.max(scale.width, 44)
         },
       },
-      plugins: { tooltip: { enabled: false } },
     },
+    plugins: { tooltip: { enabled: false } },
   }
 }
