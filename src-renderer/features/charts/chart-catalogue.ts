@@ -34,7 +34,7 @@ const smallestRewardRange = 0.5
 /** Numbers of an axis that can be told apart, however close they are. */
 function plainTick(value: number, spacing: number): string {
   const decimals = decimalsFor(spacing)
-  return spacing < 1e-5 || decimals === 0 ? compact(value, 6) : value.toFixed(decimals).replace('-', '\u2212')
+  return spacing < 1e-5 || decimals === 0 ? compact(value, 8) : value.toFixed(decimals).replace('-', '\u2212')
 }
 
 interface Plan {
