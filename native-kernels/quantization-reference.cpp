@@ -6,6 +6,33 @@
 
 namespace satchel {
 
+namespace {
+
+/** Tries every scale on the whole block; element i adds to sum i mod 4. */
+float bestScale(const float* block, float extreme) {
+  double best = std::numeric_limits<double>::infinity();
+  float chosen = 0;
+  for (const double extremeCode : kExtremeCodes) {
+    const float scale = static_cast<float>(extreme / extremeCode);
+    double sums[4] = {0, 0, 0, 0};
+    for (std::size_t i = 0; i < kQuantizationBlock; ++i) {
+      double code = std::floor(static_cast<double>(block[i]) / scale + 8 + 0.5);
+      if (code < 0) code = 0;
+      if (code > 15) code = 15;
+      const double off = block[i] - (code - 8) * scale;
+      sums[i % 4] += off * off;
+    }
+    const double error = sums[0] + sums[1] + (sums[2] + sums[3]);
+    if (error < best) {
+      best = error;
+      chosen = scale;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
 void quantizeBlocksReference(std::size_t count, int bits, const float* values, std::uint8_t* packed, float* scales) {
   const int zero = 1 << (bits - 1);
   for (std::size_t i = 0; i < count; ++i) {
@@ -18,6 +45,7 @@ void quantizeBlocksReference(std::size_t count, int bits, const float* values, s
         if (std::fabs(values[j]) > std::fabs(extreme)) extreme = values[j];
       }
       scales[block] = finite ? extreme / static_cast<float>(-zero) : std::numeric_limits<float>::quiet_NaN();
+      if (bits == 4 && std::fabs(scales[block]) > 0) scales[block] = bestScale(values + i, extreme);
     }
     int code = zero;
     if (std::fabs(scales[block]) > 0) code = static_cast<int>(std::floor(static_cast<double>(values[i]) / scales[block] + zero + 0.5));

@@ -21,6 +21,35 @@ void overBlocks(std::size_t count, const Body& body) {
   });
 }
 
+double codeOf(double value, double scale, double zero) { return std::min(std::max(std::floor(value / scale + zero + 0.5), 0.0), 2 * zero - 1); }
+
+/** Four sums, added in a fixed order: fast, and the same bits in every form. */
+double squaredError(const float* values, double scale) {
+  double sums[4] = {0, 0, 0, 0};
+  for (std::size_t i = 0; i < kQuantizationBlock; i += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      const double value = values[i + lane];
+      const double off = value - (codeOf(value, scale, 8) - 8) * scale;
+      sums[lane] += off * off;
+    }
+  }
+  return sums[0] + sums[1] + (sums[2] + sums[3]);
+}
+
+float bestScale(const float* values, float extreme) {
+  double best = std::numeric_limits<double>::infinity();
+  float chosen = 0;
+  for (const double code : kExtremeCodes) {
+    const float scale = static_cast<float>(extreme / code);
+    const double error = squaredError(values, scale);
+    if (error < best) {
+      best = error;
+      chosen = scale;
+    }
+  }
+  return chosen;
+}
+
 float blockScale(const float* values, int bits) {
   float extreme = 0;
   bool finite = true;
@@ -28,7 +57,9 @@ float blockScale(const float* values, int bits) {
     finite &= std::isfinite(values[i]);
     if (std::fabs(values[i]) > std::fabs(extreme)) extreme = values[i];
   }
-  return finite ? extreme / -static_cast<float>(1 << (bits - 1)) : std::numeric_limits<float>::quiet_NaN();
+  if (!finite) return std::numeric_limits<float>::quiet_NaN();
+  const float scale = extreme / -static_cast<float>(1 << (bits - 1));
+  return bits == 4 && std::fabs(scale) > 0 ? bestScale(values, extreme) : scale;
 }
 
 float floatOf(std::uint32_t bits) {
@@ -52,7 +83,6 @@ float widenFloat16(std::uint16_t half) {
 
 void quantizeBlocks(std::size_t count, int bits, const float* values, std::uint8_t* packed, float* scales) {
   const double zero = 1 << (bits - 1);
-  const double highest = 2 * zero - 1;
   overBlocks(count, [=](std::size_t first, std::size_t end) {
     for (std::size_t block = first; block < end; ++block) {
       const float* x = values + block * kQuantizationBlock;
@@ -60,8 +90,7 @@ void quantizeBlocks(std::size_t count, int bits, const float* values, std::uint8
       scales[block] = scale;
       std::uint8_t codes[kQuantizationBlock];
       for (std::size_t i = 0; i < kQuantizationBlock; ++i) {
-        const double code = !(std::fabs(scale) > 0) ? zero : std::floor(static_cast<double>(x[i]) / scale + zero + 0.5);
-        codes[i] = static_cast<std::uint8_t>(std::min(std::max(code, 0.0), highest));
+        codes[i] = static_cast<std::uint8_t>(std::fabs(scale) > 0 ? codeOf(x[i], scale, zero) : zero);
       }
       if (bits == 8) {
         std::memcpy(packed + block * kQuantizationBlock, codes, kQuantizationBlock);

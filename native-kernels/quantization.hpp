@@ -9,9 +9,13 @@ namespace satchel {
 /** Elements that share a scale. */
 constexpr std::size_t kQuantizationBlock = 32;
 
+/** Codes, counted from zero, that the element of largest magnitude is tried at with 4 bits. */
+constexpr double kExtremeCodes[] = {-8, -8.8, -8.4, -7.6, -7.2, -6.8, -6.4, -6, 7.6, 7.2, 6.8, 6.4, 6, 5.6};
+
 /**
- * values [count] -> packed [count * bits / 8], scales [count / 32]. The element of largest magnitude takes the lowest code, so a block's
- * range is used whole; a block with a number that is not finite gets the scale NaN. Two 4-bit codes share a byte, the earlier in the low half.
+ * values [count] -> packed [count * bits / 8], scales [count / 32]. With 8 bits the element of largest magnitude takes the lowest code, so a
+ * block's range is used whole; with 4 bits the scale is that of kExtremeCodes which leaves the smallest squared error, the first of equal
+ * ones. A block with a number that is not finite gets the scale NaN. Two 4-bit codes share a byte, the earlier in the low half.
  * @param count a multiple of 32
  */
 void quantizeBlocks(std::size_t count, int bits, const float* values, std::uint8_t* packed, float* scales);
