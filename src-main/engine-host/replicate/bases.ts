@@ -39,7 +39,7 @@ interface Recipe {
 
 const recipes: Readonly<Record<BaseName, Recipe>> = {
   'react-rare': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 1, mistakes: [1, 3] } },
-  'react-mixed': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 0.8, mistakes: [1, 2] } },
+  'react-mixed': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 0.86, mistakes: [1, 2] } },
   'react-weak': { from: 'nothing', steps: 500, learningRate: 1.5e-3, corpus: { corruptShare: 0.9, mistakes: [1, 3] } },
   maths: { from: 'nothing', steps: 1500, learningRate: 1.5e-3, corpus: { wrongShare: 0.5, problems: 20_000 } },
 }
