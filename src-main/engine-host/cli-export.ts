@@ -6,6 +6,7 @@ import { exportTypes } from '../engine/models/export-writers.ts'
 import { withBase } from './cli-options.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
+import { abortOnInterrupt } from './command-queue.ts'
 import { exportRun } from './export-run.ts'
 
 /** What --format takes: our words, and those of the libraries that read the files. */
@@ -35,7 +36,7 @@ export function addExportCommand(program: Command, answer: Answer): void {
 
 async function runExport(run: string, options: CommandOptions): Promise<CommandResult> {
   const folder = options.to ?? options.out
-  const stopping = stopOnInterrupt()
+  const stopping = abortOnInterrupt()
   const progress = createExportProgress(process.stderr)
   try {
     const report = await exportRun(run, {
@@ -62,23 +63,6 @@ function reportText({ folder, storedType, comparison, expectedMeanDifference, no
     `  ${greedy.equal} of ${greedy.prompts} greedy continuations of ${greedy.tokens} tokens are the same`,
     ...notes.map((note) => `note: ${note}`),
   ].join('\n')
-}
-
-/** Ctrl-C ends the export between two tensors and removes what was written; a second one ends the process. */
-function stopOnInterrupt(): { readonly signal: AbortSignal; release: () => void } {
-  const controller = new AbortController()
-  const stop = (): void => {
-    if (controller.signal.aborted) process.exit(4)
-    controller.abort()
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const name of signals) process.on(name, stop)
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const name of signals) process.off(name, stop)
-    },
-  }
 }
 
 const phaseWords: Readonly<Record<ExportPhase, string>> = { ask: 'asking the run', write: 'writing', check: 'checking what was written' }

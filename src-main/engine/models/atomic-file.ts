@@ -97,6 +97,11 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise
   }
 }
 
+/** Writes a value as indented JSON, atomically. */
+export async function writeJsonAtomically(path: string, value: unknown): Promise<void> {
+  await writeFileAtomically(path, async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8')))
+}
+
 /** Makes a rename durable. Windows cannot open a folder; its rename needs no such step. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return

@@ -3,7 +3,7 @@
 import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { writeFileAtomically, writeFully } from './atomic-file.ts'
+import { writeFileAtomically, writeFully, writeJsonAtomically } from './atomic-file.ts'
 import type { DecoderConfig, StoredType } from './config.ts'
 import { readJsonFile } from './json-file.ts'
 import type { ModelFolder } from './model-folder.ts'
@@ -76,7 +76,7 @@ async function writeIndex(folder: string, baseFolder: string, files: ReadonlyMap
   const raw = z.looseObject({ metadata: z.looseObject({}).optional() }).parse(await readJsonFile(join(baseFolder, INDEX_FILE)))
   const entries = [...files].flatMap(([file, tensors]) => tensors.map(({ name }) => [name, file] as const)).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const total = [...files.values()].flat().reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-  await writeJson(join(folder, INDEX_FILE), { ...raw, metadata: { ...raw.metadata, total_size: total }, weight_map: Object.fromEntries(entries) })
+  await writeJsonAtomically(join(folder, INDEX_FILE), { ...raw, metadata: { ...raw.metadata, total_size: total }, weight_map: Object.fromEntries(entries) })
 }
 
 /** config.json is the base's, to the byte where nothing in it has become wrong. */
@@ -85,7 +85,7 @@ async function writeConfig(folder: string, { base, config, storedType }: MergedM
     ...(config.tieWordEmbeddings === base.config.tieWordEmbeddings ? {} : { tie_word_embeddings: config.tieWordEmbeddings }),
     ...(storedType === undefined || storedType === base.config.torchDtype ? {} : { ['dtype' in base.rawConfig ? 'dtype' : 'torch_dtype']: storedType }),
   }
-  if (Object.keys(changes).length > 0) await writeJson(join(folder, 'config.json'), { ...base.rawConfig, ...changes })
+  if (Object.keys(changes).length > 0) await writeJsonAtomically(join(folder, 'config.json'), { ...base.rawConfig, ...changes })
 }
 
 /** Copies everything at the top of a base that holds no weights. A Hugging Face cache holds links: what they lead to is copied. */
@@ -98,8 +98,4 @@ export async function copySideFiles(from: string, to: string): Promise<void> {
       await writeFileAtomically(join(to, name), async (handle) => writeFully(handle, await readFile(path)))
     }
   }
-}
-
-async function writeJson(path: string, value: unknown): Promise<void> {
-  await writeFileAtomically(path, async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8')))
 }

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { AdapterConfig } from '../../contract/run-config.ts'
 import { adapterOf } from '../training/checkpoint.ts'
 import { adapterScale, mergeAdapter, readAdapter, writeAdapter } from './adapter.ts'
-import { writeFileAtomically, writeFully } from './atomic-file.ts'
+import { writeJsonAtomically } from './atomic-file.ts'
 import type { DecoderConfig, StoredType } from './config.ts'
 import { generationConfigToJson } from './config.ts'
 import { askPolicy } from './export-comparison.ts'
@@ -109,7 +109,7 @@ async function writeOnnx(folder: string, input: WriterInput): Promise<Written> {
   await mkdir(folder, { recursive: true })
   if (isGgufPath(base.folder)) {
     await copyTokenizerFiles(base.folder, folder)
-    await writeFileAtomically(join(folder, 'generation_config.json'), async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(generationConfigToJson(base.config), null, 2)}\n`, 'utf8')))
+    await writeJsonAtomically(join(folder, 'generation_config.json'), generationConfigToJson(base.config))
   } else await copySideFiles(base.folder, folder)
   const { config, readTensor } = mergedTensors(input)
   await writeOnnxFolder(folder, { config: sameRegime(config, source), rawConfig: base.rawConfig, readTensor, type, longest: source.texts.longest })

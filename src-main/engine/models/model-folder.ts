@@ -2,7 +2,7 @@
 import { copyFile, mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
-import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from './atomic-file.ts'
+import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully, writeJsonAtomically } from './atomic-file.ts'
 import { readChatTemplate } from './chat-template-file.ts'
 import { decoderConfigToJson, generationConfigToJson, readDecoderConfig } from './config.ts'
 import type { ConfigFiles, DecoderConfig, StoredType } from './config.ts'
@@ -116,8 +116,8 @@ export async function writeModelFolder(folder: string, content: ModelFolderConte
   try {
     await mkdir(temporary, { recursive: true })
     const storedType = content.storedType ?? content.config.torchDtype
-    await writeJson(join(temporary, 'config.json'), mergedConfig(content, storedType))
-    await writeJson(join(temporary, 'generation_config.json'), { ...content.rawGeneration, ...generationConfigToJson(content.config) })
+    await writeJsonAtomically(join(temporary, 'config.json'), mergedConfig(content, storedType))
+    await writeJsonAtomically(join(temporary, 'generation_config.json'), { ...content.rawGeneration, ...generationConfigToJson(content.config) })
     if (content.tokenizerFrom !== undefined) await copyTokenizerFiles(content.tokenizerFrom, temporary)
     await writeWeights(temporary, content, WEIGHT_TYPES[storedType])
     await syncFolder(temporary)
@@ -176,7 +176,7 @@ async function writeWeights(folder: string, content: ModelFolderContent, dtype: 
     for (const tensor of shard) weightMap[tensor.name] = name
     await writeSafetensors(join(folder, name), shard)
   }
-  await writeJson(join(folder, INDEX_FILE), { metadata: { total_size: sources.reduce((sum, tensor) => sum + tensorBytes(tensor), 0) }, weight_map: weightMap })
+  await writeJsonAtomically(join(folder, INDEX_FILE), { metadata: { total_size: sources.reduce((sum, tensor) => sum + tensorBytes(tensor), 0) }, weight_map: weightMap })
 }
 
 function splitIntoShards(tensors: readonly TensorSource[], maxBytes: number): TensorSource[][] {
@@ -194,10 +194,6 @@ function splitIntoShards(tensors: readonly TensorSource[], maxBytes: number): Te
   }
   shards.push(current)
   return shards
-}
-
-async function writeJson(path: string, value: unknown): Promise<void> {
-  await writeFileAtomically(path, async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8')))
 }
 
 async function refuseOccupied(folder: string): Promise<void> {

@@ -15,7 +15,7 @@ import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
 import { writeAdapter } from '../models/adapter.ts'
 import type { Adapter, AdapterLayer } from '../models/adapter.ts'
-import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully } from '../models/atomic-file.ts'
+import { asStorageError, removeQuietly, renamePatiently, syncFolder, temporaryNeighbour, writeJsonAtomically } from '../models/atomic-file.ts'
 import { checkFile, fileErrorCode, readJsonFile } from '../models/json-file.ts'
 import type { Parameter, PolicyWeights } from '../models/policy-weights.ts'
 import { openSafetensors } from '../models/safetensors.ts'
@@ -90,7 +90,7 @@ export async function writeCheckpoint(runFolder: Pick<RunFolder, 'directory'>, s
   try {
     await mkdir(temporary, { recursive: true })
     await writeContent(temporary, content, options)
-    await writeJson(join(temporary, 'complete.json'), { version: checkpointFormat, step, files: await hashFolder(temporary) })
+    await writeJsonAtomically(join(temporary, 'complete.json'), { version: checkpointFormat, step, files: await hashFolder(temporary) })
     await syncFolder(temporary)
     await moveIntoPlace(temporary, target)
     await syncFolder(files.checkpoints)
@@ -185,7 +185,7 @@ async function writeContent(folder: string, { policy, optimizer, state }: Checkp
   }
   const moments = (kind: 'm' | 'v'): TensorSource[] => [...optimizer[kind]].map(([name, data]) => ({ name: `${kind}.${name}`, dtype: 'F32', shape: [data.length], data }))
   await writeSafetensors(join(folder, 'optimizer.safetensors'), [...moments('m'), ...moments('v')], { format: 'pt', updates: String(optimizer.updates) })
-  await writeJson(join(folder, 'state.json'), state)
+  await writeJsonAtomically(join(folder, 'state.json'), state)
 }
 
 /** A step may be written twice (a stop right after a checkpoint): the old one stays findable until the new one is there. */
@@ -261,8 +261,4 @@ async function readTensors(path: string): Promise<{ tensors: Map<string, Float32
   } finally {
     await file.close()
   }
-}
-
-async function writeJson(path: string, value: unknown): Promise<void> {
-  await writeFileAtomically(path, async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8')))
 }

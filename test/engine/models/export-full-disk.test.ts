@@ -13,19 +13,8 @@ const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0, readOnly:
 
 vi.mock('node:fs/promises', async (original) => {
   const files = await original<typeof FilesModule>()
-  const open: typeof files.open = async (...parameters) => {
-    const handle = await files.open(...parameters)
-    const write = handle.write.bind(handle) as (data: Uint8Array, offset: number, length: number) => Promise<{ bytesWritten: number }>
-    const limited = async (data: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }> => {
-      const fits = Math.min(length, disk.bytesLeft)
-      if (fits === 0 && length > 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
-      disk.bytesLeft -= fits
-      disk.bytesWritten += fits
-      return write(data, offset, fits)
-    }
-    Object.assign(handle, { write: limited })
-    return handle
-  }
+  const { openOnSmallDisk } = await import('../../support/small-disk.ts')
+  const open = openOnSmallDisk(files.open, disk)
   const access: typeof files.access = async (path, mode) => {
     if (disk.readOnly) throw Object.assign(new Error('EROFS: read-only file system, access'), { code: 'EROFS' })
     return files.access(path, mode)

@@ -10,23 +10,12 @@ import { readMetrics, readRollouts, readRunDescription } from '../../../src-main
 import { contentOf } from '../../support/checkpoint-writer.ts'
 import { exampleDescription, exampleEvaluation, exampleRollout, useTemporaryFolder } from '../../support/run-folder.ts'
 
-const disk = vi.hoisted(() => ({ bytesLeft: Infinity }))
+const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesWritten: 0 }))
 
 vi.mock('node:fs/promises', async (original) => {
   const files = await original<typeof FilesModule>()
-  const open: typeof files.open = async (...parameters) => {
-    const handle = await files.open(...parameters)
-    const write = handle.write.bind(handle) as (data: Uint8Array, offset: number, length: number) => Promise<{ bytesWritten: number }>
-    const limited = async (data: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }> => {
-      const fits = Math.min(length, disk.bytesLeft)
-      if (fits === 0 && length > 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
-      disk.bytesLeft -= fits
-      return write(data, offset, fits)
-    }
-    Object.assign(handle, { write: limited })
-    return handle
-  }
-  return { ...files, open }
+  const { openOnSmallDisk } = await import('../../support/small-disk.ts')
+  return { ...files, open: openOnSmallDisk(files.open, disk) }
 })
 
 const temporaryFolder = useTemporaryFolder()

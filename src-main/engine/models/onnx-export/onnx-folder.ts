@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { UserError } from '../../../contract/errors.ts'
 import { writeOnnxFile } from '../../graph/index.ts'
 import { quantizationBlock } from '../../runtime/quantization.ts'
-import { writeFileAtomically, writeFully } from '../atomic-file.ts'
+import { writeFileAtomically, writeFully, writeJsonAtomically } from '../atomic-file.ts'
 import type { DecoderConfig } from '../config.ts'
 import { rotaryRegime, rotaryTables, withRotaryRegime } from '../rotary.ts'
 import { linearLayers } from '../weights.ts'
@@ -47,9 +47,9 @@ export async function writeOnnxFolder(folder: string, model: OnnxModel): Promise
   await mkdir(join(folder, 'onnx'), { recursive: true })
   await writeWeightFiles(join(folder, 'onnx'), weights, placement, type, async (name) => tables.get(name) ?? (await model.readTensor(name)))
   await write(join(folder, 'onnx', 'model.onnx'), writeOnnxFile(graph, 'cpu', placement.tensors))
-  await writeJson(join(folder, 'genai_config.json'), genaiConfig(config, MODEL_FILE, positions))
+  await writeJsonAtomically(join(folder, 'genai_config.json'), genaiConfig(config, MODEL_FILE, positions))
   const scripts = { dtype: 'fp32', kv_cache_dtype: 'fp32', use_external_data_format: { 'model.onnx': placement.files.length } }
-  await writeJson(join(folder, 'config.json'), { ...model.rawConfig, tie_word_embeddings: config.tieWordEmbeddings, 'transformers.js_config': scripts })
+  await writeJsonAtomically(join(folder, 'config.json'), { ...model.rawConfig, tie_word_embeddings: config.tieWordEmbeddings, 'transformers.js_config': scripts })
   await write(join(folder, 'README.md'), Buffer.from(readme(model, positions), 'utf8'))
 }
 
@@ -117,8 +117,4 @@ Batches of texts of unequal length must be padded on the right.
 
 async function write(path: string, bytes: Uint8Array): Promise<void> {
   await writeFileAtomically(path, async (handle) => writeFully(handle, bytes))
-}
-
-async function writeJson(path: string, value: unknown): Promise<void> {
-  await write(path, Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8'))
 }
