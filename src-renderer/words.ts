@@ -132,7 +132,7 @@ export const words = {
     folderTexts: { runs: 'Each run is a folder in here. A change takes effect with the next start.', models: 'Where downloads and copies go.' } satisfies Record<FolderName, string>,
     choose: 'Choose…', usual: 'Back to usual',
     computing: 'Computing',
-    device: 'Device', deviceText: 'Where new runs compute. Auto takes the graphics card when it was tried and works.',
+    device: 'Device', deviceText: 'Where new runs compute. Auto is the processor: exact, and resumed to the last bit.',
     devices: { auto: 'Auto', cpu: 'Processor', webgpu: 'Graphics card' },
     threads: 'Threads', threadsText: 'Processor threads of new runs; 0 uses all.',
     network: 'Network', networkText: 'Satchel opens no connection by itself. A model is downloaded when you press Download.',
