@@ -44,6 +44,7 @@ export const reactRewardSchema = z.strictObject({
   typeCheck: field(z.boolean().default(true), 'on/off', 'Satchel', 'Check the program against React\'s own types; off, a program only has to parse, bundle and render.'),
   gatedLadder: field(z.boolean().default(false), 'on/off', 'RLPF', 'Keep a program that reached a later stage above every one that did not: what lint and requirements add stays within half the distance to the next rung.'),
   compilerLine: field(z.number().default(-1), 'reward', 'BoT-GRPO', 'Local penalty of a line the compiler flags.'),
+  compilerNoise: field(z.number().min(0).max(1).default(0), 'share', 'Satchel', 'Share of lines whose compiler flag is turned over at random, the same lines for the same text: an experiment on how much noise a local reward bears.'),
   requirementWeight: field(weight.default(1), 'reward', 'Satchel', 'Added to the global score when every requirement of the prompt is met; shares count in proportion.'),
   ladder: field(ladder, '', 'Satchel', 'The outcome by the last stage a program reached.'),
   lint: field(lint, '', 'BoT-GRPO', 'Penalties of the linter.'),

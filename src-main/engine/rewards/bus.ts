@@ -8,7 +8,8 @@ import { UserError } from '../../contract/errors.ts'
 import type { ReactRewardConfig, RewardConfig } from '../../contract/reward-config.ts'
 import type { RewardSpan, ScoredCompletion, SourceScore, TokenOffsets } from '../../contract/rewards.ts'
 import { isScheduled, sourceWeights, spanMapping } from './sources.ts'
-import { mapRangesToTokens, mapSpansToTokens } from './token-map.ts'
+import { lineOf, lineStarts, mapRangesToTokens, mapSpansToTokens } from './token-map.ts'
+import { createStream } from '../runtime/random.ts'
 
 /** Token rewards of one completion, and their parts for whoever shows them; every array is [T]. */
 export interface TokenRewards {
@@ -86,7 +87,8 @@ export function tokenRewards(scored: Pick<ScoredCompletion, 'global' | 'spans'>,
   const count = offsets.starts.length
   const local = new Float64Array(count)
   const localBySource: Record<string, Float64Array> = {}
-  for (const [source, spans] of spansBySource(scored.spans)) {
+  const heard = config.recipe === 'react' && config.compilerNoise > 0 ? withNoise(scored.spans, offsets.text, config) : scored.spans
+  for (const [source, spans] of spansBySource(heard)) {
     const { localWeight, localBound } = sourceWeights(config, source, step)
     const mapped = spanMapping(config, source) === 'lines' ? mapSpansToTokens(spans, offsets, config) : mapRangesToTokens(spans, offsets, config.divideByFlaggedLines)
     for (let token = 0; token < count; token++) {
@@ -101,6 +103,17 @@ export function tokenRewards(scored: Pick<ScoredCompletion, 'global' | 'spans'>,
     rewards[token] = config.globalWeight * scored.global + config.localWeight * local[token]!
   }
   return { rewards, local, localBySource }
+}
+
+/** The compiler's flags with a share of the lines turned over: a flagged line goes free, a clean one is flagged. Which lines follows from the text alone. */
+function withNoise(spans: readonly RewardSpan[], text: string, { compilerNoise, compilerLine }: ReactRewardConfig): RewardSpan[] {
+  const starts = lineStarts(text)
+  const stream = createStream(0, `compiler noise in ${text}`)
+  const turned = Array.from(starts, () => stream.uniform() < compilerNoise)
+  const flagged = new Set(spans.flatMap(({ source, start, value }) => (source === 'compiler' && value !== 0 ? [lineOf(starts, start)] : [])))
+  const kept = spans.filter(({ source, start }) => source !== 'compiler' || turned[lineOf(starts, start)] !== true)
+  const invented = Array.from(starts, (start, line) => ({ start, line })).filter(({ line }) => turned[line] === true && !flagged.has(line))
+  return [...kept, ...invented.map(({ start, line }) => ({ start, end: starts[line + 1] ?? text.length, value: compilerLine, source: 'compiler', message: 'noise' }))]
 }
 
 function spansBySource(spans: readonly RewardSpan[]): Map<string, RewardSpan[]> {

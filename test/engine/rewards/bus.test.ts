@@ -45,6 +45,18 @@ describe('tokenRewards', () => {
     expect(local[0]).toBe(-1.5)
   })
 
+  test('noise turns over a share of the lines: all of them at 1, the same ones for the same text below it', () => {
+    const flags = (share: number, whole = offsets): number[] => [...tokenRewards({ global: 0, spans: [span('compiler', 8, -1)] }, whole, rewardConfig({ windowLines: 0, divideByFlaggedLines: false, compilerNoise: share })).local].map((value) => value + 0)
+    expect(flags(0)).toEqual([0, 0, -1, 0, 0])
+    expect(flags(1)).toEqual([-1, -1, 0, -1, -1])
+    expect(flags(0.3)).toEqual(flags(0.3))
+    const long = Array.from({ length: 1000 }, (_, line) => `line ${line}\n`)
+    const ends = Int32Array.from(long, ((position) => (line: string) => (position += line.length))(0))
+    const many = flags(0.3, { text: long.join(''), starts: Int32Array.from(ends, (end, line) => end - long[line]!.length), ends })
+    // 300 expected of 1000, standard deviation 14.5.
+    expect(Math.abs(many.filter((value) => value !== 0).length - 300)).toBeLessThan(60)
+  })
+
   test('a global score that is not a number is refused', () => {
     expect(() => tokenRewards({ global: Infinity, spans: [] }, offsets, rewardConfig())).toThrow(/Infinity/)
   })
