@@ -2,6 +2,7 @@
 // shows (see field.ts).
 import { z } from 'zod'
 import { field } from './field.ts'
+import { codeJudge, judgeSchema, screenshotJudge } from './judge-config.ts'
 import { busFields, limits, rewardSource, switchOnly, weight } from './reward-fields.ts'
 
 const ladder = z
@@ -36,24 +37,29 @@ const audit = z
   .prefault({})
 
 /** The reward of a single-file React application (specification: the React recipe; the requirements are ours). */
-export const reactRewardSchema = z.strictObject({
-  recipe: field(z.literal('react').optional().default('react'), 'name', 'Satchel', 'What the completions are: single-file React applications.'),
-  /** How the recipe was named at first; a configuration that still says it means the same. */
-  kind: z.literal('react').exactOptional(),
-  ...busFields({ globalWeight: 1, gradedOutcome: false, origin: 'Satchel' }),
-  typeCheck: field(z.boolean().default(true), 'on/off', 'Satchel', 'Check the program against React\'s own types; off, a program only has to parse, bundle and render.'),
-  gatedLadder: field(z.boolean().default(false), 'on/off', 'RLPF', 'Keep a program that reached a later stage above every one that did not: what lint and requirements add stays within half the distance to the next rung.'),
-  compilerLine: field(z.number().default(-1), 'reward', 'BoT-GRPO', 'Local penalty of a line the compiler flags.'),
-  compilerNoise: field(z.number().min(0).max(1).default(0), 'share', 'Satchel', 'Share of lines whose compiler flag is turned over at random, the same lines for the same text: an experiment on how much noise a local reward bears.'),
-  requirementWeight: field(weight.default(1), 'reward', 'Satchel', 'Added to the global score when every requirement of the prompt is met; shares count in proportion.'),
-  ladder: field(ladder, '', 'Satchel', 'The outcome by the last stage a program reached.'),
-  lint: field(lint, '', 'BoT-GRPO', 'Penalties of the linter.'),
-  compiler: field(rewardSource('compiler', { globalWeight: 1, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How compiler diagnostics enter the reward.'),
-  linter: field(rewardSource('linter', { globalWeight: 1, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How lint messages enter the reward.'),
-  requirements: field(switchOnly('requirements'), '', 'Satchel', 'How the requirements of a prompt enter the reward; requirementWeight is their weight.'),
-  audit: field(audit, '', 'Satchel', 'Thresholds of the sealed audit; it never enters the reward.'),
-  limits: field(limits(), '', 'Satchel', 'Limits generated code is read and run under.'),
-})
+export const reactRewardSchema = z
+  .strictObject({
+    recipe: field(z.literal('react').optional().default('react'), 'name', 'Satchel', 'What the completions are: single-file React applications.'),
+    /** How the recipe was named at first; a configuration that still says it means the same. */
+    kind: z.literal('react').exactOptional(),
+    ...busFields({ globalWeight: 1, gradedOutcome: false, origin: 'Satchel' }),
+    typeCheck: field(z.boolean().default(true), 'on/off', 'Satchel', 'Check the program against React\'s own types; off, a program only has to parse, bundle and render.'),
+    gatedLadder: field(z.boolean().default(false), 'on/off', 'RLPF', 'Keep a program that reached a later stage above every one that did not: what lint and requirements add stays within half the distance to the next rung.'),
+    compilerLine: field(z.number().default(-1), 'reward', 'BoT-GRPO', 'Local penalty of a line the compiler flags.'),
+    compilerNoise: field(z.number().min(0).max(1).default(0), 'share', 'Satchel', 'Share of lines whose compiler flag is turned over at random, the same lines for the same text: an experiment on how much noise a local reward bears.'),
+    requirementWeight: field(weight.default(1), 'reward', 'Satchel', 'Added to the global score when every requirement of the prompt is met; shares count in proportion.'),
+    ladder: field(ladder, '', 'Satchel', 'The outcome by the last stage a program reached.'),
+    lint: field(lint, '', 'BoT-GRPO', 'Penalties of the linter.'),
+    compiler: field(rewardSource('compiler', { globalWeight: 1, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How compiler diagnostics enter the reward.'),
+    linter: field(rewardSource('linter', { globalWeight: 1, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How lint messages enter the reward.'),
+    requirements: field(switchOnly('requirements'), '', 'Satchel', 'How the requirements of a prompt enter the reward; requirementWeight is their weight.'),
+    judge: field(judgeSchema, '', 'Satchel', 'The model that judges pages that render; none leaves judges out.'),
+    codeJudge: field(codeJudge('code judge', 'BoT-GRPO'), '', 'BoT-GRPO', 'How a judge that reads the code enters the reward: 0 to 10, divided by 10.'),
+    screenshotJudge: field(screenshotJudge(), '', 'BoT-GRPO', 'How a judge that sees the page enters the reward: 0 to 10, divided by 10.'),
+    audit: field(audit, '', 'Satchel', 'Thresholds of the sealed audit; it never enters the reward.'),
+    limits: field(limits(), '', 'Satchel', 'Limits generated code is read and run under.'),
+  })
+  .refine(({ judge, screenshotJudge: { enabled } }) => !enabled || judge.kind === 'server', { message: 'must be server where screenshotJudge is on: the built-in engine runs no model that sees', path: ['judge', 'kind'] })
 
 /** A complete configuration of the React reward, every default filled in. */
 export type ReactRewardConfig = z.infer<typeof reactRewardSchema>

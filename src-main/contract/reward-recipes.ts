@@ -1,6 +1,7 @@
 // The rewards of mathematics with checked steps, of code with tests, and of a person's own function.
 import { z } from 'zod'
 import { field } from './field.ts'
+import { answerJudge, codeJudge, judgeSchema, processRewardModel, stepChecks } from './judge-config.ts'
 import { busFields, limits, rewardSource } from './reward-fields.ts'
 
 const mathsAudit = z
@@ -12,23 +13,29 @@ const mathsAudit = z
   .prefault({})
 
 /** The reward of mathematics (specification: the AIME recipe; the step verifier is ours). */
-export const mathsRewardSchema = z.strictObject({
-  recipe: field(z.literal('maths'), 'name', 'BoT-GRPO', 'What the completions are: numbered steps and a final answer.'),
-  ...busFields({ globalWeight: 3, gradedOutcome: false, origin: 'BoT-GRPO, AIME recipe' }),
-  answerKind: field(z.enum(['integer', 'any']).default('integer'), '', 'BoT-GRPO, AIME recipe', 'integer: answers are whole numbers within the bounds below; any: numbers, expressions, tuples and sets, compared by value.'),
-  minimumAnswer: field(z.int().default(0), '', 'BoT-GRPO, AIME recipe', 'Smallest answer when answerKind is integer.'),
-  maximumAnswer: field(z.int().default(999), '', 'BoT-GRPO, AIME recipe', 'Largest answer when answerKind is integer.'),
-  answer: field(rewardSource('answer', { globalWeight: 1, localWeight: 0, localBound: 0 }), '', 'BoT-GRPO', 'How the final answer enters the reward: 1 when it is right, else 0.'),
-  steps: field(rewardSource('steps', { globalWeight: 0, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How checked steps enter the reward: -1, 0 or +1 on the tokens of each step, divided by the number of steps.'),
-  format: field(rewardSource('format', { globalWeight: 1, localWeight: 0, localBound: 0 }), '', 'BoT-GRPO', 'How the tags enter the reward; their bonus reaches every token as it is, not multiplied by w_g.'),
-  formatMatched: field(z.number().default(0.2), 'reward', 'BoT-GRPO, AIME recipe', 'Bonus when the steps and the final answer are tagged exactly as asked.'),
-  formatMismatched: field(z.number().default(-1), 'reward', 'BoT-GRPO, AIME recipe', 'Penalty when tags are there but do not match.'),
-  formatMissing: field(z.number().default(-1), 'reward', 'Satchel', 'Penalty when there are no tags at all.'),
-  errorPropagation: field(z.boolean().default(true), 'on/off', 'BoT-GRPO, AIME recipe', 'After the first wrong step no later step earns or loses anything.'),
-  symbolicMilliseconds: field(z.int().min(10).default(1_000), 'milliseconds', 'Satchel', 'One comparison of two expressions may take this long; then they count as different.'),
-  audit: field(mathsAudit, '', 'Satchel', 'Thresholds of the sealed audit; it never enters the reward.'),
-  limits: field(limits(), '', 'Satchel', 'Limits completions are read under.'),
-})
+export const mathsRewardSchema = z
+  .strictObject({
+    recipe: field(z.literal('maths'), 'name', 'BoT-GRPO', 'What the completions are: numbered steps and a final answer.'),
+    ...busFields({ globalWeight: 3, gradedOutcome: false, origin: 'BoT-GRPO, AIME recipe' }),
+    answerKind: field(z.enum(['integer', 'any']).default('integer'), '', 'BoT-GRPO, AIME recipe', 'integer: answers are whole numbers within the bounds below; any: numbers, expressions, tuples and sets, compared by value.'),
+    minimumAnswer: field(z.int().default(0), '', 'BoT-GRPO, AIME recipe', 'Smallest answer when answerKind is integer.'),
+    maximumAnswer: field(z.int().default(999), '', 'BoT-GRPO, AIME recipe', 'Largest answer when answerKind is integer.'),
+    answer: field(rewardSource('answer', { globalWeight: 1, localWeight: 0, localBound: 0 }), '', 'BoT-GRPO', 'How the final answer enters the reward: 1 when it is right, else 0.'),
+    steps: field(rewardSource('steps', { globalWeight: 0, localWeight: 1, localBound: 1 }), '', 'BoT-GRPO', 'How checked steps enter the reward: -1, 0 or +1 on the tokens of each step, divided by the number of steps.'),
+    format: field(rewardSource('format', { globalWeight: 1, localWeight: 0, localBound: 0 }), '', 'BoT-GRPO', 'How the tags enter the reward; their bonus reaches every token as it is, not multiplied by w_g.'),
+    formatMatched: field(z.number().default(0.2), 'reward', 'BoT-GRPO, AIME recipe', 'Bonus when the steps and the final answer are tagged exactly as asked.'),
+    formatMismatched: field(z.number().default(-1), 'reward', 'BoT-GRPO, AIME recipe', 'Penalty when tags are there but do not match.'),
+    formatMissing: field(z.number().default(-1), 'reward', 'Satchel', 'Penalty when there are no tags at all.'),
+    errorPropagation: field(z.boolean().default(true), 'on/off', 'BoT-GRPO, AIME recipe', 'After the first wrong step no later step earns or loses anything.'),
+    stepChecks: field(stepChecks(), '', 'Satchel', 'Who says which steps are right.'),
+    judge: field(judgeSchema, '', 'Satchel', 'The model that judges steps, where stepChecks.by is judge.'),
+    prm: field(processRewardModel(), '', 'Satchel', 'The process-reward model, where stepChecks.by is model.'),
+    symbolicMilliseconds: field(z.int().min(10).default(1_000), 'milliseconds', 'Satchel', 'One comparison of two expressions may take this long; then they count as different.'),
+    audit: field(mathsAudit, '', 'Satchel', 'Thresholds of the sealed audit; it never enters the reward.'),
+    limits: field(limits(), '', 'Satchel', 'Limits completions are read under.'),
+  })
+  .refine(({ stepChecks: { by }, judge }) => by !== 'judge' || judge.kind !== 'none', { message: 'is needed where stepChecks.by is judge: say who judges', path: ['judge'] })
+  .refine(({ stepChecks: { by }, prm }) => by !== 'model' || prm.folder !== '', { message: 'is needed where stepChecks.by is model: name the folder of the process-reward model', path: ['prm', 'folder'] })
 
 /** A complete configuration of the maths reward, every default filled in. */
 export type MathsRewardConfig = z.infer<typeof mathsRewardSchema>
@@ -58,6 +65,8 @@ export const codeRewardSchema = z.strictObject({
   ladder: field(codeLadder, '', 'Satchel', 'The outcome by the last stage the code reached.'),
   compiler: field(rewardSource('compiler', { globalWeight: 1, localWeight: 1, localBound: 1, origin: 'Satchel' }), '', 'Satchel', 'How parsing, types and loading enter the reward.'),
   tests: field(rewardSource('tests', { globalWeight: 1, localWeight: 1, localBound: 1, origin: 'Satchel' }), '', 'Satchel', 'How test cases enter the reward: the share that passed, and the lines errors came from.'),
+  judge: field(judgeSchema, '', 'Satchel', 'The model that judges code that loads; none leaves judges out.'),
+  codeJudge: field(codeJudge('code judge', 'Satchel'), '', 'Satchel', 'How a judge that reads the code enters the reward: 0 to 10, divided by 10.'),
   tolerance: field(z.number().min(0).default(1e-9), 'ratio', 'Satchel', 'Numbers this close, relative to the expected one, count as equal.'),
   caseMilliseconds: field(z.int().min(10).default(500), 'milliseconds', 'Satchel', 'One case may take this long; one that got little of a busy processor is tried again.'),
   maximumTimeouts: field(z.int().min(1).default(2), 'cases', 'Satchel', 'After so many cases that ran out of time the others count as failed without being run.'),
@@ -81,6 +90,8 @@ export const customRewardSchema = z
     failureValue: field(z.number().default(0), 'reward', 'Satchel', 'Score of a completion on which the function throws, gives no finite number, or runs out of time.'),
     passAt: field(z.number().default(1), 'reward', 'Satchel', 'A completion passes from this score on, where the function does not say so itself.'),
     callMilliseconds: field(z.int().min(10).default(1_000), 'milliseconds', 'Satchel', 'One call may take this long; one that got little of a busy processor is tried again.'),
+    judge: field(judgeSchema, '', 'Satchel', 'The model that judges completions; none leaves judges out.'),
+    answerJudge: field(answerJudge(), '', 'Satchel', 'How a judge that reads the whole completion enters the reward: 0 to 10, divided by 10.'),
     limits: field(limits(), '', 'Satchel', 'Limits the function runs under.'),
   })
   .refine(({ minimum, maximum }) => minimum < maximum, { message: 'maximum must be above minimum', path: ['maximum'] })
