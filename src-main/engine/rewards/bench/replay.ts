@@ -5,6 +5,7 @@
 // What a source says of a completion is taken from the log; whatever changes that needs scoring again (`satchel score --bench`).
 import { UserError } from '../../../contract/errors.ts'
 import type { RolloutRecord } from '../../../contract/events.ts'
+import { rewardConfigSchema } from '../../../contract/reward-config.ts'
 import type { RewardConfig } from '../../../contract/reward-config.ts'
 import type { TokenOffsets } from '../../../contract/rewards.ts'
 import type { RunConfig } from '../../../contract/run-config.ts'
@@ -33,6 +34,9 @@ export interface ReplayedStep {
 /** Fields of a reward that only weigh what sources said. */
 const weighing = new Set(['globalWeight', 'localWeight', 'localBound', 'windowLines', 'decayKernel', 'divideByFlaggedLines', 'gradedOutcome', 'gatedLadder', 'requirementWeight', 'compiler', 'linter', 'requirements', 'answer', 'steps', 'format', 'tests', 'custom', 'spans', 'kind', 'audit', 'limits'])
 
+/** Those of them a verdict depends on all the same: what the audit finds, and how long a completion may take. */
+const alsoMeasuring = new Set(['audit', 'limits'])
+
 /**
  * Replays steps of a run.
  * @param before the run's configuration, @param after the one to try; only weights of the reward and the estimator may differ
@@ -47,6 +51,16 @@ function groupSteps(records: readonly RolloutRecord[]): Map<number, RolloutRecor
   const steps = new Map<number, RolloutRecord[]>()
   for (const record of records) steps.set(record.step, [...(steps.get(record.step) ?? []), record])
   return steps
+}
+
+/**
+ * The part of a reward that decides what sources say of a completion, everything that only weighs it at its default: two rewards with the
+ * same part need no scoring again.
+ */
+export function measuringPart(config: RewardConfig): RewardConfig {
+  const standard = rewardConfigSchema.parse({ recipe: config.recipe, ...(config.recipe === 'custom' ? { file: config.file } : {}) })
+  const kept = Object.entries(config).filter(([field]) => !weighing.has(field) || alsoMeasuring.has(field))
+  return rewardConfigSchema.parse({ ...standard, ...Object.fromEntries(kept) })
 }
 
 function refuseRescoring(before: RewardConfig, after: RewardConfig): void {

@@ -58,13 +58,19 @@ export interface BenchOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
+/** Verdicts on rows and on the trials beside them: what a report is made from. */
+export interface BenchVerdicts {
+  /** All rows, once a scoring. */
+  readonly runs: readonly (readonly ScoredCompletion[])[]
+  readonly trials: readonly ScoredCompletion[]
+}
+
 /**
  * Tries a reward on completions; those that answer the same prompt are a group. Where a row has no token offsets, words stand in for tokens.
  * @throws UserError when no reward worker can start
  */
 export async function benchReward(rows: readonly ScoreRow[], { config, workers, scorings = 3, onProgress }: BenchOptions): Promise<BenchReport> {
-  const offsets = rows.map((row) => row.offsets ?? wordOffsets(row.completion))
-  const trials = trialsOf(config, rows)
+  const trials = benchTrials(config, rows)
   const runs: ScoredCompletion[][] = []
   for (let scoring = 0; scoring < scorings; scoring++) {
     // A pool of its own each time: verdicts are remembered, and a repeated one would prove nothing.
@@ -77,12 +83,16 @@ export async function benchReward(rows: readonly ScoreRow[], { config, workers, 
     }
     onProgress?.(scoring + 1, scorings)
   }
-  const scored = runs[0]!.slice(0, rows.length)
-  const trialScores = runs[0]!.slice(rows.length)
-  const rewards = scored.map((verdict, index) => tokenRewards(verdict, offsets[index]!, config))
+  return reportBench(rows, config, { runs: runs.map((run) => run.slice(0, rows.length)), trials: runs[0]!.slice(rows.length) })
+}
+
+/** The report on rows that have been scored, with the trials of `benchTrials`. */
+export function reportBench(rows: readonly ScoreRow[], config: RewardConfig, { runs, trials: trialScores }: BenchVerdicts): BenchReport {
+  const scored = runs[0]!
+  const rewards = scored.map((verdict, index) => tokenRewards(verdict, offsetsOf(rows[index]!), config))
   const groups = groupsOf(rows)
-  const trialRewards = trials.map(({ name, honest, text }, index) => ({ name, honest, reward: mean([...tokenRewards(trialScores[index]!, wordOffsets(text), config).rewards]) }))
-  const sources = sourceNames(config).map((source) => reportOf(source, config, runs.map((run) => run.slice(0, rows.length)), rewards.map(({ localBySource }) => localBySource[source]), groups))
+  const trialRewards = benchTrials(config, rows).map(({ name, honest, text }, index) => ({ name, honest, reward: mean([...tokenRewards(trialScores[index]!, wordOffsets(text), config).rewards]) }))
+  const sources = sourceNames(config).map((source) => reportOf(source, config, runs, rewards.map(({ localBySource }) => localBySource[source]), groups))
   const several = groups.filter((group) => group.length > 1)
   const report = {
     recipe: config.recipe,
@@ -100,6 +110,11 @@ export async function benchReward(rows: readonly ScoreRow[], { config, workers, 
   return { ...report, warnings: warningsOf(report, config, several.length) }
 }
 
+/** The tokens of a row, or its words. */
+export function offsetsOf({ offsets, completion }: ScoreRow): TokenOffsets {
+  return offsets ?? wordOffsets(completion)
+}
+
 /** Words with the space before them, as stand-ins for tokens. */
 export function wordOffsets(text: string): TokenOffsets {
   const words = [...text.matchAll(/\s*\S+|\s+$/g)]
@@ -107,7 +122,8 @@ export function wordOffsets(text: string): TokenOffsets {
   return { text, starts: Int32Array.from(words, ({ index }) => index), ends: Int32Array.from(words, ({ index, 0: word }) => index + word.length) }
 }
 
-function trialsOf(config: RewardConfig, rows: readonly ScoreRow[]): { readonly name: string; readonly honest: boolean; readonly text: string; readonly row: PromptRow }[] {
+/** Known cheats and an honest attempt that failed, all answers to one of the rows. */
+export function benchTrials(config: RewardConfig, rows: readonly ScoreRow[]): { readonly name: string; readonly honest: boolean; readonly text: string; readonly row: PromptRow }[] {
   const row = rows.find(({ reference }) => reference !== undefined) ?? rows[0]
   if (row === undefined) return []
   const honest = honestFailure(config.recipe, row)
