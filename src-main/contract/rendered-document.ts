@@ -1,4 +1,5 @@
 // A rendered document as plain data: what the sandbox hands out and everything outside it judges.
+import type { PageFacts } from './render-service.ts'
 
 /** An element of the rendered document. */
 export interface RenderedElement {
@@ -21,3 +22,13 @@ export interface RenderedPage {
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
+
+/** What a real browser shows of a page that has come to rest. */
+export interface Screenshot {
+  /** A PNG of `pageWidth` x `pageHeight` pixels; empty where only the facts were asked for. */
+  readonly png: Uint8Array
+  readonly facts: PageFacts
+}
+
+/** A screenshot, or why there is none. `page`: the page itself is to blame (too slow, too large, crashed); `service`: the browser is. */
+export type ScreenshotResult = { readonly screenshot: Screenshot } | { readonly failure: string; readonly blame: 'page' | 'service' }

@@ -1,58 +1,10 @@
-// TSX -> one classic script, through esbuild: the bundle stage. The only module an application can reach is React.
-import { transform } from 'esbuild'
+// TSX -> one classic script: the bundle stage. The only module an application can reach is React.
 import type ts from 'typescript'
-import type { CodeDiagnostic } from './diagnostic.ts'
+import { transformProgram, type BundleResult } from './transform-program.ts'
 import { missingImports } from './typescript-check.ts'
 
-export type BundleResult = { readonly script: string } | { readonly errors: readonly CodeDiagnostic[] }
-
-/** Bundles one program. Positions of esbuild's own messages are UTF-16 units of the program. */
+/** Bundles one program. Positions of diagnostics are UTF-16 units of the program. */
 export async function bundleProgram(file: ts.SourceFile): Promise<BundleResult> {
   const missing = missingImports(file)
-  if (missing.length > 0) return { errors: missing }
-  try {
-    const { code } = await transform(file.text, {
-      loader: 'tsx',
-      format: 'cjs',
-      jsx: 'automatic',
-      target: 'es2022',
-      charset: 'utf8',
-      // Without this an import() would survive into the script, and its failure would hand the script an object of the process that runs it.
-      supported: { 'dynamic-import': false },
-      logLevel: 'silent',
-      tsconfigRaw: '{}',
-    })
-    return { script: code }
-  } catch (error) {
-    return { errors: transformErrors(error, file.text) }
-  }
-}
-
-interface EsbuildMessage {
-  readonly text: string
-  readonly location: { readonly line: number; readonly column: number; readonly length: number } | null
-}
-
-function transformErrors(error: unknown, code: string): CodeDiagnostic[] {
-  const messages = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors as EsbuildMessage[]) : []
-  if (messages.length === 0) throw error
-  const lines = code.split(/\r\n|\n|\r/)
-  return messages.map(({ text, location }) => ({
-    start: location === null ? undefined : positionOf(code, lines, location.line, location.column),
-    length: location === null ? 0 : Math.max(1, location.length),
-    severity: 'error' as const,
-    rule: 'esbuild',
-    message: text.slice(0, 500),
-  }))
-}
-
-/** esbuild counts lines from 1 and columns in UTF-8 bytes; we want UTF-16 units. */
-function positionOf(code: string, lines: readonly string[], line: number, column: number): number {
-  let start = 0
-  for (let index = 0; index < line - 1 && index < lines.length; index++) {
-    start += lines[index]!.length
-    start += code.startsWith('\r\n', start) ? 2 : 1
-  }
-  const prefix = Buffer.from(lines[line - 1] ?? '', 'utf8').subarray(0, column).toString('utf8')
-  return Math.min(code.length, start + prefix.length)
+  return missing.length > 0 ? { errors: missing } : transformProgram(file.text)
 }

@@ -7,6 +7,11 @@ export function bundleSandboxKit(): Promise<string> {
   return bundleKit(['render-sandbox-environment.js', 'render-sandbox-kit.js'])
 }
 
+/** The script every page of the render service is furnished with. */
+export function bundlePageKit(): Promise<string> {
+  return bundleKit(['page-kit-environment.js', 'page-kit.js'])
+}
+
 /** One script of built entries (files in `out/main`), evaluated in the order given. */
 export async function bundleKit(entries: readonly string[]): Promise<string> {
   const result = await build({
