@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RunSnapshot, RunSummary } from '../contract/calls/run-data.ts'
 import type { PageRunEvent } from '../contract/calls/runs.ts'
+import { readChanges } from './library.ts'
 import type { RunLibrary } from './library.ts'
 import { rolloutFiles } from './rollout-files.ts'
 import { namesIn } from './run-files.ts'
@@ -32,6 +33,7 @@ interface Watched {
   evaluation: number
   rollouts: number
   checkpoint: number
+  changes: number
   message: string
 }
 
@@ -58,9 +60,9 @@ export function createFolderWatcher({ library, runsFolder, announce, onListChang
   timer = setTimeout(() => void round(), milliseconds)
 
   return {
-    watch({ summary, evaluations, checkpoints, rolloutSteps, message }) {
+    watch({ summary, evaluations, checkpoints, changes, rolloutSteps, message }) {
       if (watched.has(summary.directory)) return
-      watched.set(summary.directory, { summary, evaluation: evaluations.at(-1)?.step ?? -1, rollouts: rolloutSteps.at(-1)?.[1] ?? 0, checkpoint: checkpoints.at(-1) ?? -1, message })
+      watched.set(summary.directory, { summary, evaluation: evaluations.at(-1)?.step ?? -1, rollouts: rolloutSteps.at(-1)?.[1] ?? 0, checkpoint: checkpoints.at(-1) ?? -1, changes: changes.length, message })
     },
     dispose() {
       disposed = true
@@ -89,18 +91,20 @@ async function look(library: RunLibrary, run: Watched, announce: (event: PageRun
   const evaluation = newest((await namesIn(join(directory, 'eval'))).filter((name) => name.endsWith('.json')))
   const checkpoint = newest((await namesIn(join(directory, 'checkpoints'))).filter((name) => /^\d+$/.test(name)))
   const rollouts = (await rolloutFiles(directory)).at(-1)?.step ?? 0
+  const changes = await readChanges(directory)
 
   // A resumed run does its steps again: its last row tells where it went back to.
   const from = index.lastStep < run.summary.step ? index.length - 1 : indexAfter(index, run.summary.step)
   for (let row = Math.max(0, from); row < index.length; row += 1) announce({ type: 'metrics', row: index.row(row) })
   if (evaluation > run.evaluation) announce({ type: 'evaluation', result: { ...(await library.evaluation(directory, evaluation)), samplesShown: [] } })
   if (checkpoint > run.checkpoint) announce({ type: 'checkpoint', step: checkpoint, path: join(directory, 'checkpoints') })
+  if (changes.length > run.changes) announce({ type: 'changed', changes: changes.slice(run.changes) })
   if (rollouts > run.rollouts) announce({ type: 'rollouts-written', step: rollouts })
   const step = Math.max(index.lastStep, folderState.step)
   if (folderState.state !== run.summary.state || step !== run.summary.step || folderState.message !== run.message) {
     announce({ type: 'state', state: folderState.state, step, totalSteps, secondsLeft: null, runDirectory: directory, message: folderState.message })
   }
-  Object.assign(run, { summary: { ...run.summary, state: folderState.state, step }, evaluation, checkpoint, rollouts, message: folderState.message })
+  Object.assign(run, { summary: { ...run.summary, state: folderState.state, step }, evaluation, checkpoint, changes: changes.length, rollouts, message: folderState.message })
 }
 
 function newest(names: readonly string[]): number {

@@ -7,6 +7,8 @@ import { exportNoteSchema } from '../contract/calls/run-data.ts'
 import type { ExportNote, LogEntry, MetricSeries, RolloutHeader, RolloutQuery, RunSnapshot, RunSummary, SearchAnswer } from '../contract/calls/run-data.ts'
 import { UserError } from '../contract/errors.ts'
 import { evaluationResultSchema } from '../contract/events.ts'
+import { describeChange, runChangeSchema } from '../contract/run-changes.ts'
+import type { RunChange } from '../contract/run-changes.ts'
 import type { EvaluationResult, RolloutRecord } from '../contract/events.ts'
 import { createMetricsIndex } from './metrics-index.ts'
 import type { MetricsIndex } from './metrics-index.ts'
@@ -162,17 +164,24 @@ async function readEvaluations(directory: string): Promise<Reading<EvaluationRes
 }
 
 /** What the folder knows of the past: checkpoints, evaluations and exports, with the time of their files. */
-async function readFolderLog(directory: string): Promise<{ checkpoints: number[]; exports: ExportNote[]; log: LogEntry[] }> {
+async function readFolderLog(directory: string): Promise<{ checkpoints: number[]; exports: ExportNote[]; changes: RunChange[]; log: LogEntry[] }> {
   const checkpoints = (await namesIn(join(directory, 'checkpoints'))).filter((name) => /^\d+$/.test(name))
   const evaluations = (await namesIn(join(directory, 'eval'))).filter((name) => /^\d+\.json$/.test(name)).slice(-keptLogEntries)
   const exports = readJsonLines(await readText(join(directory, 'exports.jsonl')), exportNoteSchema).values
+  const changes = await readChanges(directory)
   const entries = await Promise.all([
     ...checkpoints.map((name) => fileEntry(join(directory, 'checkpoints', name), 'checkpoint', Number(name), `Checkpoint of step ${Number(name)} written.`)),
     ...evaluations.map((name) => fileEntry(join(directory, 'eval', name), 'evaluation', Number.parseInt(name, 10), `Held-out evaluation after step ${Number.parseInt(name, 10)}.`)),
   ])
   const told: LogEntry[] = exports.map(({ time, step, format, storedType, folder }) => ({ time, step, kind: 'export', text: `Exported as ${format}, ${storedType}, to ${folder}.` }))
-  const log = [...entries.flat(), ...told].sort((a, b) => a.time.localeCompare(b.time)).slice(-keptLogEntries)
-  return { checkpoints: checkpoints.map(Number), exports, log }
+  const changed = changes.map((change): LogEntry => ({ time: change.time, step: change.step, kind: 'change', text: describeChange(change) }))
+  const log = [...entries.flat(), ...told, ...changed].sort((a, b) => a.time.localeCompare(b.time)).slice(-keptLogEntries)
+  return { checkpoints: checkpoints.map(Number), exports, changes, log }
+}
+
+/** What was changed while a run was in progress, in the order it was. */
+export async function readChanges(directory: string): Promise<RunChange[]> {
+  return readJsonLines(await readText(join(directory, 'changes.jsonl')), runChangeSchema).values
 }
 
 async function fileEntry(path: string, kind: LogEntry['kind'], step: number, text: string): Promise<LogEntry[]> {

@@ -12,7 +12,7 @@ type Config = Record<string, unknown>
 
 const configSchema = z.record(z.string(), z.unknown())
 /** What run.json says of its own making is no part of a configuration. */
-const origin = new Set(['environment', 'hashes', 'created', 'lengths'])
+export const originFields: ReadonlySet<string> = new Set(['environment', 'hashes', 'created', 'lengths'])
 
 /**
  * A configuration from a file, its paths absolute.
@@ -27,7 +27,7 @@ export async function readConfig(file: string): Promise<Config> {
   }
   const parsed = configSchema.safeParse(json)
   if (!parsed.success) throw new UserError({ code: 'bad-input', what: 'This file holds no configuration.', place: { file }, expected: 'an object of fields', remedy: 'Choose another file.' })
-  return withAbsolutePaths(Object.fromEntries(Object.entries(parsed.data).filter(([name]) => !origin.has(name))), dirname(resolve(file)))
+  return withAbsolutePaths(Object.fromEntries(Object.entries(parsed.data).filter(([name]) => !originFields.has(name))), dirname(resolve(file)))
 }
 
 /** Paths in a file are relative to it. */

@@ -11,7 +11,7 @@ export interface RunLog {
 
 const keptEntries = 200
 
-/** The sentence an event is worth, if any. Progress and metrics are shown elsewhere; checkpoints and evaluations stand in the folder. */
+/** The sentence an event is worth, if any. Progress and metrics are shown elsewhere; checkpoints, evaluations and changes stand in the folder. */
 export function logEntryOf(event: PageRunEvent, time: string, before: string): LogEntry | undefined {
   switch (event.type) {
     case 'state': {
@@ -27,6 +27,7 @@ export function logEntryOf(event: PageRunEvent, time: string, before: string): L
     case 'metrics':
     case 'evaluation':
     case 'checkpoint':
+    case 'changed':
     case 'rollouts-written':
       return undefined
   }

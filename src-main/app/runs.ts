@@ -1,4 +1,5 @@
 // Answers the page's calls about runs: the folder tells what was, the supervisor tells what is.
+import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { RunSnapshot, RunSummary } from '../contract/calls/run-data.ts'
@@ -6,12 +7,15 @@ import type { runCalls } from '../contract/calls/runs.ts'
 import type { HandlersOf } from '../contract/calls/shared.ts'
 import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EngineEvent } from '../contract/events.ts'
+import { changesOf, configAtStep } from '../contract/run-changes.ts'
+import type { LiveSetting } from '../contract/run-changes.ts'
+import { runConfigSchema } from '../contract/run-config.ts'
 import type { CommandLine } from './command-line.ts'
 import type { Desktop } from './desktop.ts'
 import { leaveCommand } from './folder-commands.ts'
 import type { FolderWatcher } from './folder-watcher.ts'
 import type { RunLibrary } from './library.ts'
-import { createConfigHandlers } from './run-configs.ts'
+import { createConfigHandlers, originFields } from './run-configs.ts'
 import { createOutputHandlers } from './run-outputs.ts'
 import type { RunLog } from './run-log.ts'
 import type { RunQueue } from './run-queue.ts'
@@ -57,7 +61,7 @@ async function readRunOrAnnounced(directory: string, { library, supervisor }: Ru
     const state = supervisor.presentState(directory) ?? supervisor.lastState(directory)
     if (state === undefined || !(error instanceof UserError && error.envelope.code === 'not-found')) throw error
     const summary = { name: basename(directory), directory, state: state.state, step: state.step, totalSteps: state.totalSteps }
-    return { summary, description: {}, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], exports: [], log: [], message: state.message }
+    return { summary, description: {}, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], changes: [], exports: [], log: [], message: state.message }
   }
 }
 
@@ -93,6 +97,21 @@ async function command({ supervisor, library }: RunServices, directory: string, 
   return {}
 }
 
+/** Changes a run: our own engine is told, once the values are known to be good; for any other run the command line does the same. */
+async function change({ supervisor, library, commandLine, onProgress }: RunServices, directory: string, settings: readonly LiveSetting[]): Promise<Record<string, never>> {
+  const state = supervisor.presentState(directory)
+  if (state === undefined || !isWorking(state.state)) {
+    const job = `set-${randomUUID()}`
+    await commandLine.run(job, ['control', directory, ...settings.flatMap(({ field, value }) => ['--set', `${field}=${value}`])], (line) => onProgress(job, line))
+    return {}
+  }
+  const { description, changes } = await library.open(directory)
+  const config = runConfigSchema.parse(Object.fromEntries(Object.entries(description).filter(([name]) => !originFields.has(name))))
+  changesOf(configAtStep(config, changes, state.step + 1), settings, state.step + 1, '')
+  supervisor.set(directory, settings)
+  return {}
+}
+
 /** The handlers for every call about runs. */
 export function createRunHandlers(services: RunServices): RunHandlers {
   const { library, supervisor, queue, runsFolder, commandLine } = services
@@ -125,6 +144,7 @@ export function createRunHandlers(services: RunServices): RunHandlers {
     'runs.stop': ({ directory }) => command(services, library.allowed(directory), 'stop', { type: 'stop' }),
     'runs.stopNow': ({ directory }) => command(services, library.allowed(directory), 'stopNow', { type: 'stop-now' }),
     'runs.checkpoint': ({ directory }) => command(services, library.allowed(directory), 'checkpoint', { type: 'checkpoint' }),
+    'runs.set': ({ directory, settings }) => change(services, library.allowed(directory), settings),
     'runs.resume': async ({ directory }) => supervisor.resume(library.allowed(directory)),
     'runs.cancel': async ({ job }) => {
       commandLine.cancel(job)

@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path'
 import type { RunSummary } from '../contract/calls/run-data.ts'
 import { describeError, UserError } from '../contract/errors.ts'
 import type { EngineEvent, EngineStart, RunState } from '../contract/events.ts'
+import type { LiveSetting } from '../contract/run-changes.ts'
 import { startEngineProcess } from './engine-process.ts'
 import type { EngineEnd, EngineProcess, EngineProgram } from './engine-process.ts'
 import { crashMessage, endMessage } from './engine-words.ts'
@@ -48,6 +49,8 @@ export interface Supervisor {
   stopNow(directory: string): void
   /** Write a checkpoint after the step in progress. */
   checkpoint(directory: string): void
+  /** Change rates or weights from the next step on. */
+  set(directory: string, settings: readonly LiveSetting[]): void
   /** Whether an engine is at work, or leaving. */
   busy(): boolean
   /** The newest `state` of a run in progress here; undefined for others. */
@@ -152,6 +155,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         break
       case 'rollouts':
       case 'evaluation':
+      case 'changed':
       case 'warning':
         break
     }
@@ -249,6 +253,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       stopRun(run)
     },
     checkpoint: (directory) => liveRun(directory).process.send({ type: 'checkpoint' }),
+    set: (directory, settings) => liveRun(directory).process.send({ type: 'set', settings: [...settings] }),
     busy: () => processes.size > 0,
     presentState: (directory) => active.get(resolve(directory))?.state,
     lastState: (directory) => finished.get(resolve(directory)),

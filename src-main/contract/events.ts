@@ -1,5 +1,6 @@
 // What an engine process says and hears. The same messages cross the child-process channel and, through the app, reach the page.
 import { z } from 'zod'
+import { liveSettingsSchema, runChangeSchema } from './run-changes.ts'
 
 export const runStateSchema = z.enum(['starting', 'running', 'paused', 'stopping', 'stopped', 'done', 'failed'])
 export type RunState = z.infer<typeof runStateSchema>
@@ -72,6 +73,8 @@ export const announcedEvents = [
   z.object({ type: z.literal('metrics'), row: metricsRowSchema }),
   z.object({ type: z.literal('evaluation'), result: evaluationResultSchema }),
   z.object({ type: z.literal('checkpoint'), step: z.number().int(), path: z.string() }),
+  /** Fields of the configuration that were changed while the run was in progress. */
+  z.object({ type: z.literal('changed'), changes: z.array(runChangeSchema) }),
   z.object({ type: z.literal('warning'), message: z.string() }),
   z.object({ type: z.literal('error'), error: errorEnvelopeSchema }),
 ] as const
@@ -91,6 +94,8 @@ export const engineCommandSchema = z.discriminatedUnion('type', [
   /** Stop at the next call boundary; the step in progress is lost. */
   z.object({ type: z.literal('stop-now') }),
   z.object({ type: z.literal('checkpoint') }),
+  /** Change rates or weights from the next step on; what is refused is told as a warning. */
+  z.object({ type: z.literal('set'), settings: liveSettingsSchema }),
 ])
 export type EngineCommand = z.infer<typeof engineCommandSchema>
 

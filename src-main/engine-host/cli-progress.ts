@@ -1,5 +1,6 @@
 // A run as the command line shows it: a line of numbers a step, and below them a bar with the time left where stderr is a terminal.
 import type { EngineEvent, EvaluationResult, MetricsRow, Phase } from '../contract/events.ts'
+import { describeChange } from '../contract/run-changes.ts'
 import { duration, percent } from './cli-output.ts'
 
 /** Where lines and the bar go; `process.stderr` in the program. */
@@ -77,6 +78,9 @@ export function createProgressView(screen: Screen): ProgressView {
           break
         case 'checkpoint':
           // One a step by default: the end of the run says where the newest lies.
+          break
+        case 'changed':
+          for (const change of event.changes) line(describeChange(change))
           break
         case 'warning':
           line(`warning: ${event.message}`)

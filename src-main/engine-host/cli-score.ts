@@ -3,20 +3,19 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { UserError } from '../contract/errors.ts'
-import type { RolloutRecord } from '../contract/events.ts'
 import type { RewardConfig } from '../contract/reward-config.ts'
 import { gateNames } from '../contract/rewards.ts'
 import type { TokenOffsets } from '../contract/rewards.ts'
 import { readDecoderConfig } from '../engine/models/config.ts'
 import { openTokenizer } from '../engine/models/tokenizer.ts'
 import type { Tokenizer } from '../engine/models/tokenizer.ts'
-import { replaySteps } from '../engine/rewards/bench/replay.ts'
+import { replaySteps, type ReplayedStep } from '../engine/rewards/bench/replay.ts'
 import { benchReward } from '../engine/rewards/bench/reward-bench.ts'
 import { checkReward } from '../engine/rewards/check-reward.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
 import type { ScoreRow } from '../engine/rewards/score.ts'
 import { promptRowSchema, readPromptFile, readRows, refuseProblems } from '../engine/training/prompts.ts'
-import { parseRunConfig, readMetrics, readRollouts, readRunDescription, runFiles } from '../engine/training/run-folder-reading.ts'
+import { parseRunConfig, readChanges, readMetrics, readRollouts, readRunDescription, runFiles, stepConfig } from '../engine/training/run-folder-reading.ts'
 import { describeBench, describeReplay } from './bench-text.ts'
 import { readReward, rewardPresets, wholeNumber } from './cli-options.ts'
 import { log, percent } from './cli-output.ts'
@@ -92,11 +91,15 @@ async function benchFile(options: ScoreOptions): Promise<CommandResult> {
 
 async function replayRun(directory: string, set: readonly Setting[]): Promise<CommandResult> {
   const { config } = await readRunDescription(directory)
-  const changed = parseRunConfig(withChanges(config, { set }), directory)
-  const records: RolloutRecord[] = []
-  for (const { step } of (await readMetrics(directory)).values) records.push(...(await readRollouts(directory, step)).values)
-  if (records.length === 0) throw new UserError({ code: 'bad-input', what: 'this run has logged no rollouts yet', place: { file: directory } })
-  const steps = replaySteps(records, config, changed)
+  const changes = (await readChanges(directory)).values
+  const steps: ReplayedStep[] = []
+  for (const { step } of (await readMetrics(directory)).values) {
+    // What was changed while the run was in progress held from its step on.
+    const before = stepConfig(directory, config, changes, step)
+    const records = (await readRollouts(directory, step)).values
+    if (records.length > 0) steps.push(...replaySteps(records, before, parseRunConfig(withChanges(before, { set }), directory)))
+  }
+  if (steps.length === 0) throw new UserError({ code: 'bad-input', what: 'this run has logged no rollouts yet', place: { file: directory } })
   return { json: { steps }, text: describeReplay(steps) }
 }
 

@@ -12,7 +12,7 @@ import { kernelReport } from '../engine/runtime/kernels.ts'
 import { newestCheckpoint } from '../engine/training/checkpoint.ts'
 import { writeRunReport } from '../engine/training/report.ts'
 import { isRunLocked } from '../engine/training/run-folder-lock.ts'
-import { readEvaluations, readMetrics, readRunDescription, readStatus } from '../engine/training/run-folder-reading.ts'
+import { readChangesFile, readEvaluations, readMetrics, readRunDescription, readStatus } from '../engine/training/run-folder-reading.ts'
 import { newRunDirectory, sendCommand } from '../engine/training/run-folder.ts'
 import { runTraining } from '../engine/training/run.ts'
 import { describeFields } from './cli-fields.ts'
@@ -32,6 +32,7 @@ interface TrainOptions extends ConfigChanges {
   readonly device?: RunConfig['device']
   readonly seed?: number
   readonly fields?: boolean
+  readonly changes?: string
 }
 
 export type Answer = (command: Command, action: (...values: never[]) => Promise<CommandResult>) => void
@@ -51,6 +52,7 @@ export function addTrainingCommands(program: Command, answer: Answer): void {
     .addOption(device())
     .addOption(presetOption())
     .option('--set <field=value>', 'change one field of the configuration; may be given often', parseSetting)
+    .option('--changes <file>', 'changes to make on the way, at their steps: changes.jsonl of a run that is to be done again')
     .option('--fields', 'explain every field of the configuration, and train nothing')
   answer(train, async (file: string | undefined, options: TrainOptions) => {
     if (options.fields === true) return describeFields()
@@ -136,7 +138,8 @@ async function watchRun(run: Pick<Parameters<typeof runTraining>[0], 'start' | '
 
 async function runToEnd(config: RunConfig, options: TrainOptions): Promise<CommandResult> {
   const directory = options.out ?? newRunDirectory(options.runs, config.name)
-  const { state } = await watchRun({ start: { config }, runDirectory: directory })
+  const changes = options.changes === undefined ? {} : { changes: await readChangesFile(options.changes) }
+  const { state } = await watchRun({ start: { config, ...changes }, runDirectory: directory })
   return runResult(directory, state)
 }
 

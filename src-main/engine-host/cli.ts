@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import { satchelVersion } from '../engine/training/run-folder.ts'
 import { addAdvantageCommand } from './cli-advantages.ts'
+import { addControlCommand } from './cli-control.ts'
 import { addExportCommand } from './cli-export.ts'
 import { addInferenceCommands } from './cli-inference.ts'
 import { addModelCommands } from './cli-models.ts'
@@ -30,6 +31,7 @@ function createProgram(asJson: (json: boolean) => void): Command {
     })
   }
   addTrainingCommands(program, answer)
+  addControlCommand(program, answer)
   addInferenceCommands(program, answer)
   addScoreCommands(program, answer)
   addProblemCommands(program, answer)

@@ -4,6 +4,8 @@ import type { PageRunEvent } from '../../src-main/contract/calls/runs.ts'
 import { describeError } from '../../src-main/contract/errors.ts'
 import type { ErrorEnvelope } from '../../src-main/contract/errors.ts'
 import type { EvaluationResult, MetricsRow, Phase } from '../../src-main/contract/events.ts'
+import { describeChange } from '../../src-main/contract/run-changes.ts'
+import type { RunChange } from '../../src-main/contract/run-changes.ts'
 import { seriesOf, withRow } from './run-series.ts'
 import type { RunSeries } from './run-series.ts'
 
@@ -29,6 +31,8 @@ export interface RunView {
   /** Newest last; repeated ones once. */
   readonly warnings: readonly string[]
   readonly checkpoints: readonly number[]
+  /** What was changed while it was in progress, in the order it was. */
+  readonly changes: readonly RunChange[]
   readonly exports: readonly ExportNote[]
   readonly log: readonly LogEntry[]
   readonly error: ErrorEnvelope | null
@@ -38,8 +42,8 @@ const keptWarnings = 5
 const keptLogEntries = 500
 
 export function viewOf(snapshot: RunSnapshot): RunView {
-  const { summary, description, message, series, newestRow, evaluations, rolloutSteps, checkpoints, exports, log } = snapshot
-  return { summary, description, message, secondsLeft: null, progress: null, series: seriesOf(series), newestRow, evaluations, rolloutSteps, warnings: [], checkpoints, exports, log, error: null }
+  const { summary, description, message, series, newestRow, evaluations, rolloutSteps, checkpoints, changes, exports, log } = snapshot
+  return { summary, description, message, secondsLeft: null, progress: null, series: seriesOf(series), newestRow, evaluations, rolloutSteps, warnings: [], checkpoints, changes, exports, log, error: null }
 }
 
 /** Puts an item with a step into a list ordered by step. What the list held from that step on was undone by a resume, unless it is the same event heard twice. */
@@ -91,6 +95,8 @@ export function applyEvent(view: RunView, event: PageRunEvent): RunView {
       return { ...view, evaluations: putByStep(view.evaluations, event.result), ...logged(view, 'evaluation', event.result.step, `Held-out evaluation after step ${event.result.step}.`) }
     case 'checkpoint':
       return { ...view, checkpoints: [...view.checkpoints.filter((step) => step < event.step), event.step], ...logged(view, 'checkpoint', event.step, `Checkpoint of step ${event.step} written.`) }
+    case 'changed':
+      return event.changes.reduce((before, change) => ({ ...before, changes: [...before.changes, change], ...logged(before, 'change', change.step, describeChange(change)) }), view)
     case 'warning':
       return { ...view, warnings: [...view.warnings.filter((warning) => warning !== event.message), event.message].slice(-keptWarnings), ...logged(view, 'warning', null, event.message) }
     case 'error':

@@ -38,7 +38,7 @@ export function curvesOf(rows: readonly MetricsRow[]): Pick<RunSnapshot, 'series
 
 export function snapshotOf(state: RunState, part: Partial<RunSnapshot> = {}): RunSnapshot {
   return {
-    summary: { name: 'demo-1', directory, state, step: 0, totalSteps: 10 }, description: { version: 1 }, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], exports: [], log: [],
+    summary: { name: 'demo-1', directory, state, step: 0, totalSteps: 10 }, description: { version: 1 }, series: [], newestRow: null, evaluations: [], rolloutSteps: [], checkpoints: [], changes: [], exports: [], log: [],
     message: `It is ${state}.`, ...part,
   }
 }

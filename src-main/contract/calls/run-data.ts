@@ -1,6 +1,7 @@
 // What the page is told of a run's past: thinned metrics, headers of rollouts, samples, exports, the log.
 import { z } from 'zod'
 import { evaluationResultSchema, metricsRowSchema, rolloutRecordSchema, runStateSchema } from '../events.ts'
+import { runChangeSchema } from '../run-changes.ts'
 
 export const runSummarySchema = z.object({
   name: z.string(),
@@ -55,7 +56,7 @@ export const exportNoteSchema = z.object({
 export type ExportNote = z.infer<typeof exportNoteSchema>
 
 /** Something that happened to a run, when (ISO 8601), and after which step; the step is null where it belongs to none. */
-export const logEntrySchema = z.object({ time: z.string(), step: z.number().int().nullable(), kind: z.enum(['state', 'checkpoint', 'evaluation', 'export', 'warning', 'error']), text: z.string() })
+export const logEntrySchema = z.object({ time: z.string(), step: z.number().int().nullable(), kind: z.enum(['state', 'checkpoint', 'evaluation', 'export', 'change', 'warning', 'error']), text: z.string() })
 export type LogEntry = z.infer<typeof logEntrySchema>
 
 /** What the page needs to draw a run it has not watched from the start; rebuilt from the run folder alone, the log completed by what the app heard. */
@@ -72,6 +73,8 @@ export const runSnapshotSchema = z.object({
   /** Steps that have rollouts, as ranges. */
   rolloutSteps: z.array(z.tuple([z.number().int(), z.number().int()])),
   checkpoints: z.array(z.number().int()),
+  /** What was changed while it was in progress, in the order it was. */
+  changes: z.array(runChangeSchema),
   exports: z.array(exportNoteSchema),
   log: z.array(logEntrySchema),
   message: z.string(),

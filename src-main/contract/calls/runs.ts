@@ -1,6 +1,7 @@
 // Runs: listed, opened, started, steered, watched, compared, exported, tried.
 import { z } from 'zod'
 import { announcedEvents, errorEnvelopeSchema, evaluationResultSchema, rolloutRecordSchema } from '../events.ts'
+import { liveSettingsSchema } from '../run-changes.ts'
 import { metricSeriesSchema, queuedRunSchema, rolloutHeaderSchema, rolloutQuerySchema, runSnapshotSchema, runSummarySchema, searchAnswerSchema } from './run-data.ts'
 import { nothing } from './shared.ts'
 
@@ -72,6 +73,8 @@ export const runCalls = {
   /** Stop at once; the step in progress is lost. */
   'runs.stopNow': { request: runReference, response: nothing },
   'runs.checkpoint': { request: runReference, response: nothing },
+  /** Changes rates or weights of a run from its next step on, or from where it is resumed. What was changed is announced. */
+  'runs.set': { request: z.object({ directory, settings: liveSettingsSchema }).strict(), response: nothing },
   /** Starts a new engine process from the newest checkpoint of a stopped, failed or killed run. */
   'runs.resume': { request: runReference, response: runSummarySchema },
 

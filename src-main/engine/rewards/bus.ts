@@ -71,9 +71,12 @@ export function assemble(parts: Omit<ScoredCompletion, 'global' | 'outcome' | 's
   return { global: combineGlobal(parts.sources, config), outcome: outcomeOf(parts, config), spans: parts.sources.flatMap((source) => source.spans), ...parts }
 }
 
-/** A verdict under other weights, or at a step of a schedule. The verdict itself is given back where nothing moves. */
-export function reweigh(scored: ScoredCompletion, config: RewardConfig, step: number): ScoredCompletion {
-  if (!isScheduled(config)) return scored
+/**
+ * A verdict under other weights, or at a step of a schedule. The verdict itself is given back where nothing moves.
+ * @param changed whether `config` has other weights than the verdict was put together with
+ */
+export function reweigh(scored: ScoredCompletion, config: RewardConfig, step: number, changed = false): ScoredCompletion {
+  if (!changed && !isScheduled(config)) return scored
   return { ...scored, global: combineGlobal(scored.sources, config, step), outcome: outcomeOf(scored, config, step) }
 }
 

@@ -23,6 +23,8 @@ export interface Optimizer {
   /** One AdamW update from summed gradients, which are zeroed afterwards. */
   update(gradients: ReadonlyMap<string, Float32Array>): UpdateResult
   readonly state: OptimizerState
+  /** Takes rates, decay and clipping of the next updates from another configuration; moments and the number of updates stay. */
+  configure(config: OptimizerConfig): void
   restore(state: OptimizerState): void
 }
 
@@ -43,12 +45,16 @@ export function learningRateAt(config: OptimizerConfig, update: number, totalUpd
   }
 }
 
-export function createOptimizer(policy: PolicyWeights, config: OptimizerConfig, totalUpdates: number): Optimizer {
+export function createOptimizer(policy: PolicyWeights, initial: OptimizerConfig, totalUpdates: number): Optimizer {
+  let config = initial
   const zeros = (): Map<string, Float32Array> => new Map(policy.trainable.map(({ name, data }) => [name, new Float32Array(data.length)]))
   let state: { updates: number; m: Map<string, Float32Array>; v: Map<string, Float32Array> } = { updates: 0, m: zeros(), v: zeros() }
   return {
     get state() {
       return state
+    },
+    configure(next) {
+      config = next
     },
     restore(saved) {
       const copy = (kind: 'm' | 'v'): Map<string, Float32Array> =>

@@ -7,6 +7,8 @@ import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
 import { evaluationResultSchema, metricsRowSchema, rolloutRecordSchema, runStateSchema } from '../../contract/events.ts'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
+import { configAtStep, runChangeSchema } from '../../contract/run-changes.ts'
+import type { RunChange } from '../../contract/run-changes.ts'
 import { runConfigSchema } from '../../contract/run-config.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
 import { checkFile, fileErrorCode, readJsonFile } from '../models/json-file.ts'
@@ -59,6 +61,7 @@ export function runFiles(directory: string) {
   return {
     description: join(directory, 'run.json'),
     metrics: join(directory, 'metrics.jsonl'),
+    changes: join(directory, 'changes.jsonl'),
     rollouts: join(directory, 'rollouts'),
     rolloutsOf: (step: number) => join(directory, 'rollouts', `${stepName(step)}.jsonl.gz`),
     evaluations: join(directory, 'eval'),
@@ -132,6 +135,34 @@ export async function readMetrics(directory: string): Promise<Reading<MetricsRow
     kept.push(row)
   }
   return { values: kept, unreadable }
+}
+
+/** What was changed while the run was in progress, in the order it was changed; nothing where nothing was. */
+export async function readChanges(directory: string): Promise<Reading<RunChange>> {
+  return parseJsonLines(await readTextOrNothing(runFiles(directory).changes), runChangeSchema)
+}
+
+/**
+ * The rows of a changes.jsonl that somebody names.
+ * @throws UserError `not-found`, or `bad-input` where a row is damaged
+ */
+export async function readChangesFile(file: string): Promise<RunChange[]> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new UserError({ code: 'not-found', what: 'there is no such file of changes', place: { file }, expected: 'changes.jsonl of a run' }, { cause: error })
+  })
+  const { values, unreadable } = parseJsonLines(text.endsWith('\n') ? text : `${text}\n`, runChangeSchema)
+  if (unreadable > 0) throw new UserError({ code: 'bad-input', what: `${unreadable} rows cannot be read`, place: { file }, expected: 'rows with step, field, from, to and time, as changes.jsonl of a run has them' })
+  return values
+}
+
+/**
+ * The configuration a step of a run is done with.
+ * @param config what the run began with
+ * @throws UserError `bad-input` naming the field of changes.jsonl whose value is out of range
+ */
+export function stepConfig(directory: string, config: RunConfig, changes: readonly RunChange[], step: number): RunConfig {
+  const changed = configAtStep(config, changes, step)
+  return changes.length === 0 ? config : checkFile(runConfigSchema, changed, runFiles(directory).changes, 'Remove the row from changes.jsonl, or correct its value.')
 }
 
 /** Held-out results in the order of their steps. */

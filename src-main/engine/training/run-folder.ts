@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
 import { engineCommandSchema } from '../../contract/events.ts'
 import type { EngineCommand, EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../../contract/events.ts'
+import type { RunChange } from '../../contract/run-changes.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
 import { asStorageError, removeQuietly, writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { fileErrorCode } from '../models/json-file.ts'
@@ -34,6 +35,8 @@ export interface RunFolder {
   readRunJson(): Promise<RunDescription>
   /** Adds a row to metrics.jsonl: whole and on disk when the promise settles, or not at all. */
   appendMetrics(row: MetricsRow): Promise<void>
+  /** Adds rows to changes.jsonl: all of them, or none. */
+  appendChanges(changes: readonly RunChange[]): Promise<void>
   /** Writes rollouts/000123.jsonl.gz. */
   writeRollouts(step: number, records: readonly RolloutRecord[]): Promise<void>
   /** Writes eval/000020.json. */
@@ -112,6 +115,7 @@ export async function openRunFolder(directory: string): Promise<RunFolder> {
   try {
     await rm(runFiles(directory).control, { force: true })
     await dropHalfLine(runFiles(directory).metrics)
+    await dropHalfLine(runFiles(directory).changes)
     return openLocked(directory, lock)
   } catch (error) {
     await lock.release()
@@ -160,6 +164,7 @@ function openLocked(directory: string, lock: RunLock): RunFolder {
     directory,
     readRunJson: () => readRunDescription(directory),
     appendMetrics: (row) => appendWhole(files.metrics, `${JSON.stringify(row)}\n`),
+    appendChanges: (changes) => appendWhole(files.changes, changes.map((change) => `${JSON.stringify(change)}\n`).join('')),
     async writeRollouts(step, records) {
       const text = records.map((record) => `${JSON.stringify(record)}\n`).join('')
       const packed = await promisify(gzip)(Buffer.from(text, 'utf8'))

@@ -1,23 +1,26 @@
 // A whole run: opens or resumes its folder, trains, evaluates, checkpoints, obeys commands, and tells whoever watches.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { UserError, toEnvelope } from '../../contract/errors.ts'
-import type { EngineEvent, EvaluationResult, Phase, RunState } from '../../contract/events.ts'
+import { UserError, describeError, toEnvelope } from '../../contract/errors.ts'
+import type { EngineCommand, EngineEvent, EvaluationResult, Phase, RunState } from '../../contract/events.ts'
+import { changesOf } from '../../contract/run-changes.ts'
+import type { LiveSetting, RunChange } from '../../contract/run-changes.ts'
 import type { RunConfig, RunConfigInput } from '../../contract/run-config.ts'
 import { kernelReport } from '../runtime/kernels.ts'
 import { runtimeVersions } from '../runtime/ort.ts'
 import { newestCheckpoint, readCheckpoint, restoreParameters, writeCheckpoint } from './checkpoint.ts'
 import { evaluate } from './evaluation.ts'
-import { trainStep } from './loop.ts'
+import { trainStep, type StepMachinery } from './loop.ts'
 import { createOptimizer, type Optimizer } from './optimizer.ts'
 import { gradientArrays } from './passes.ts'
-import { parseRunConfig } from './run-folder-reading.ts'
+import { parseRunConfig, readChanges, stepConfig } from './run-folder-reading.ts'
 import { createRunFolder, describeRun, hashFile, openRunFolder, withControlFile, type CommandSource, type RunFolder } from './run-folder.ts'
 import { promptsPerStep } from './sample-step.ts'
 import { openTrainingSession, type TrainingSession } from './session.ts'
 
 export interface RunOptions {
-  readonly start: { readonly config: RunConfigInput } | { readonly resume: true }
+  /** `changes`: what is to be changed on the way, as changes.jsonl of another run has it. */
+  readonly start: { readonly config: RunConfigInput; readonly changes?: readonly RunChange[] } | { readonly resume: true }
   readonly runDirectory: string
   readonly onEvent: (event: EngineEvent) => void
   readonly commands: CommandSource
@@ -43,9 +46,10 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
     if (folder === undefined) {
       const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts), ...(config.reward.recipe === 'custom' ? { reward: await hashFile(config.reward.file) } : {}) }
       folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime, session.lengths))
+      if ('config' in options.start && options.start.changes !== undefined) await folder.appendChanges(options.start.changes)
     } else await refuseChangedInputs(folder, config, session.modelHash)
     const run = new Run(config, session, folder, options)
-    return { state: await run.train() }
+    return { state: await run.train((await readChanges(directory)).values) }
   } catch (error) {
     const envelope = toEnvelope(error)
     tell({ type: 'error', error: envelope })
@@ -83,6 +87,9 @@ class Run {
   private readonly optimizer: Optimizer
   private readonly gradients: Map<string, Float32Array>
   private step = 0
+  /** What was changed on the way, in the order it was. */
+  private changes: readonly RunChange[] = []
+  private inStep = false
   private lastCheckpoint = 0
   private stopAfterStep = false
   private checkpointAsked = false
@@ -100,12 +107,13 @@ class Run {
     this.gradients = gradientArrays(session.policy)
   }
 
-  async train(): Promise<'done' | 'stopped'> {
+  async train(changes: readonly RunChange[]): Promise<'done' | 'stopped'> {
     const { steps, checkpointEvery, badStepsBeforeStop } = this.config.training
+    this.changes = changes
     await this.restore()
     const firstStep = this.step
     const machinery = {
-      config: this.config, source: this.session.source, policy: this.session.policy, pass: this.session.pass, reference: this.session.reference,
+      policy: this.session.policy, pass: this.session.pass, reference: this.session.reference,
       optimizer: this.optimizer, gradients: this.gradients,
       // The plan knows the CPU only.
       plannedBytes: this.session.device.kind === 'cpu' ? this.session.plan.trainingPeak : undefined,
@@ -116,7 +124,9 @@ class Run {
       await this.maybeEvaluate()
       while (this.step < steps && !this.stopAfterStep) {
         const started = performance.now()
-        const result = await trainStep(machinery, this.session.train, this.step + 1)
+        this.inStep = true
+        const result = await trainStep({ ...machinery, ...this.changedParts(this.step + 1) }, this.session.train, this.step + 1)
+        this.inStep = false
         this.step++
         this.learnPace((performance.now() - started) / 1000)
         await this.folder.writeRollouts(this.step, result.records)
@@ -141,6 +151,29 @@ class Run {
     if (this.lastCheckpoint < this.step) await this.checkpoint()
     await this.announce(done ? 'done' : 'stopped', done ? `All ${steps} steps are done.` : `Stopped after step ${this.step}.`)
     return done ? 'done' : 'stopped'
+  }
+
+  /** What a step works with that may have been changed. Evaluation keeps the weights the run began with, so that its curve is one measure. */
+  private changedParts(step: number): Pick<StepMachinery, 'config' | 'source'> {
+    const config = stepConfig(this.folder.directory, this.config, this.changes, step)
+    this.optimizer.configure(config.optimizer)
+    return { config, source: { ...this.session.source, config, reweighed: config !== this.config } }
+  }
+
+  /** Writes the marks of a change and says so; what is refused is explained, and the run goes on as it was. */
+  private async change(settings: readonly LiveSetting[]): Promise<void> {
+    const step = this.step + (this.inStep ? 2 : 1)
+    let changes: RunChange[]
+    try {
+      changes = changesOf(stepConfig(this.folder.directory, this.config, this.changes, step), settings, step, new Date().toISOString())
+    } catch (error) {
+      this.options.onEvent({ type: 'warning', message: `Nothing was changed. ${describeError(toEnvelope(error))}` })
+      return
+    }
+    if (changes.length === 0) return
+    await this.folder.appendChanges(changes)
+    this.changes = [...this.changes, ...changes]
+    this.options.onEvent({ type: 'changed', changes })
   }
 
   /** Takes up the newest checkpoint, or writes the first one (step 0), so that there is always a good one to go back to. */
@@ -193,7 +226,7 @@ class Run {
       code: 'engine',
       what: `${this.badSteps} steps in a row had no finite gradient; the run went back to ${back} and stopped`,
       place: { file: this.folder.directory },
-      remedy: 'Lower optimizer.learningRate or optimizer.clipNorm and resume; the rollouts of the skipped steps are in the run folder.',
+      remedy: 'Lower optimizer.learningRate or optimizer.clipNorm (satchel control RUN --set optimizer.learningRate=...) and resume; the rollouts of the skipped steps are in the run folder.',
     })
   }
 
@@ -204,25 +237,25 @@ class Run {
       this.lastProgress = now
       this.options.onEvent({ type: 'progress', phase, step: this.step + (phase === 'evaluate' ? 0 : 1), done, total })
     }
-    for (let command = this.commands.take(); command !== undefined; command = this.commands.take()) {
-      switch (command.type) {
-        case 'pause':
-          await this.pause()
-          break
-        case 'resume':
-          break
-        case 'stop':
-          this.stopAfterStep = true
-          await this.announce('stopping', 'Stopping after this step.')
-          break
-        case 'stop-now':
-          throw new StopNow()
-        case 'checkpoint':
-          this.checkpointAsked = true
-          break
-        default:
-          return command satisfies never
-      }
+    for (let command = this.commands.take(); command !== undefined; command = this.commands.take()) await this.obey(command)
+  }
+
+  private async obey(command: EngineCommand): Promise<void> {
+    switch (command.type) {
+      case 'pause':
+        return this.pause()
+      case 'resume':
+        return
+      case 'stop':
+        this.stopAfterStep = true
+        return this.announce('stopping', 'Stopping after this step.')
+      case 'stop-now':
+        throw new StopNow()
+      case 'checkpoint':
+        this.checkpointAsked = true
+        return
+      case 'set':
+        return this.change(command.settings)
     }
   }
 
@@ -231,13 +264,10 @@ class Run {
     for (;;) {
       await this.commands.wait()
       const command = this.commands.take()
-      if (command?.type === 'resume') break
-      if (command?.type === 'stop') {
-        this.stopAfterStep = true
-        break
-      }
-      if (command?.type === 'stop-now') throw new StopNow()
-      if (command?.type === 'checkpoint') this.checkpointAsked = true
+      if (command === undefined || command.type === 'pause') continue
+      if (command.type === 'resume') break
+      await this.obey(command)
+      if (this.stopAfterStep) return
     }
     await this.announce('running', 'Going on.')
   }

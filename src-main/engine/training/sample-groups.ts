@@ -16,6 +16,8 @@ export interface RolloutSource {
   readonly sampler: Sampler
   readonly tokenizer: Tokenizer
   readonly scorer: Scorer
+  /** Whether `config` has other weights of the reward than the scorer, which keeps those it was started with. */
+  readonly reweighed?: boolean
   readonly stopIds: ReadonlySet<number>
   /** Ids of a prompt row, through the chat template. */
   readonly encodePrompt: (row: PromptRow) => readonly number[]

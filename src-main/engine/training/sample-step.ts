@@ -62,7 +62,7 @@ export async function sampleStep(source: RolloutSource, rows: readonly PromptRow
     times.tokens += source.sampler.times.tokens
     return sampled.map((rollouts, prompt) => ({
       row: prompts[prompt] as PromptRow,
-      rollouts: rollouts.map(({ rollout, scored, ...rest }) => ({ ...rest, rollout: { ...rollout, index: first(prompt).rollout + rollout.index }, scored: reweigh(scored, config.reward, step) })),
+      rollouts: rollouts.map(({ rollout, scored, ...rest }) => ({ ...rest, rollout: { ...rollout, index: first(prompt).rollout + rollout.index }, scored: reweigh(scored, config.reward, step, source.reweighed) })),
     }))
   }
   const prompts = promptsOfStep(rows, config, step)

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EngineCommand, EngineEvent } from '../../../src-main/contract/events.ts'
 import type { RunConfigInput } from '../../../src-main/contract/run-config.ts'
+import { readChanges, readRunDescription } from '../../../src-main/engine/training/run-folder-reading.ts'
 import type { CommandSource } from '../../../src-main/engine/training/run-folder.ts'
 import { runTraining } from '../../../src-main/engine/training/run.ts'
 import { buildForTests } from '../../support/build-entries.ts'
@@ -127,6 +128,39 @@ describe('a run', () => {
     expect(paused.events.filter((event) => event.type === 'state').map((event) => event.state)).toContain('paused')
     expect(await content(held)).toEqual(await content(plain))
   }, 180_000)
+
+  it('takes rates and weights of the reward from the next step on; the same changes at the same steps, stopped or not, give the same run', async () => {
+    const [live, again, broken, plain] = [join(home, 'live'), join(home, 'again'), join(home, 'live broken'), join(home, 'unchanged')]
+    const settings = [{ field: 'optimizer.learningRate', value: 0.002 }, { field: 'reward.globalWeight', value: 2 }, { field: 'reward.requirementWeight', value: 3 }]
+    const changed = commanded((event) => (event.type === 'metrics' && event.row.step === 1 ? { type: 'set', settings } : undefined))
+    await runTraining({ start: { config: config() }, runDirectory: live, ...changed })
+    const marks = (await readChanges(live)).values
+    expect(marks.map(({ step, field, from, to }) => [step, field, from, to])).toEqual([[2, 'optimizer.learningRate', 0.01, 0.002], [2, 'reward.globalWeight', 1, 2], [2, 'reward.requirementWeight', 1, 3]])
+    expect(changed.events.flatMap((event) => (event.type === 'changed' ? event.changes : []))).toEqual(marks)
+    const rates = changed.events.flatMap((event) => (event.type === 'metrics' ? [event.row.values['learning_rate']] : []))
+    expect(rates).toEqual([0.01, 0.002, 0.002, 0.002])
+    expect((await readRunDescription(live)).config.optimizer.learningRate).toBe(0.01)
+
+    await runTraining({ start: { config: config(), changes: marks }, runDirectory: again, ...quiet() })
+    expect(await content(again)).toEqual(await content(live))
+    const inTheMiddle = commanded((event) => (event.type === 'metrics' && event.row.step === 3 ? { type: 'stop-now' } : undefined))
+    await runTraining({ start: { config: config(), changes: marks }, runDirectory: broken, ...inTheMiddle })
+    await runTraining({ start: { resume: true }, runDirectory: broken, ...quiet() })
+    expect(await content(broken)).toEqual(await content(live))
+
+    await runTraining({ start: { config: config() }, runDirectory: plain, ...quiet() })
+    const [with_, without] = [await content(live), await content(plain)]
+    expect((with_['rollouts'] as string[])[0]).toBe((without['rollouts'] as string[])[0])
+    expect((with_['rollouts'] as string[])[1]).not.toBe((without['rollouts'] as string[])[1])
+  }, 240_000)
+
+  it('explains what cannot be changed on the way, and goes on', async () => {
+    const wrong = commanded((event) => (event.type === 'metrics' && event.row.step === 1 ? { type: 'set', settings: [{ field: 'rollout.groupSize', value: 4 }] } : undefined))
+    const run = join(home, 'refused change')
+    await runTraining({ start: { config: config({ training: { steps: 2 }, evaluation: { every: 0 } }) }, runDirectory: run, ...wrong })
+    expect(wrong.events.flatMap((event) => (event.type === 'warning' && event.message.startsWith('Nothing was changed') ? [event.message] : []))).toEqual([expect.stringMatching(/rollout\.groupSize: this field cannot be changed while a run is in progress/)])
+    expect((await readChanges(run)).values).toEqual([])
+  }, 120_000)
 
   it('refuses to go on when the prompts changed', async () => {
     const run = join(home, 'changed')
