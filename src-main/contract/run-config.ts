@@ -85,6 +85,7 @@ export const evaluationConfigSchema = z.strictObject({
   samples: field(count.default(2), 'rollouts', 'Satchel', 'Completions drawn for each held-out prompt.'),
   k: field(z.array(count).default([1, 2]), '', 'Codex', 'pass@k is reported for these k.'),
   temperature: field(z.number().positive().default(1), '', 'Satchel', 'Temperature of the evaluation.'),
+  shown: field(count.default(3), 'prompts', 'Satchel', 'Of so many held-out prompts, spread over the file, the first completion is kept with every evaluation.'),
 })
 
 const runConfigObject = z.strictObject({

@@ -52,11 +52,17 @@ export function summarise(step: number, config: RunConfig, groups: readonly { re
     reward: mean(all.map(({ scored }) => scored.global)),
     meanLength: mean(all.map(({ rollout }) => rollout.ids.length)),
     // Spread over the prompt file, whose neighbours tend to be of one kind.
-    samplesShown: [0, 1, 2].flatMap((third) => groups.slice(Math.floor((third * groups.length) / 3), Math.floor(((third + 1) * groups.length) / 3)).slice(0, 1)).map(({ row, rollouts }) => {
+    samplesShown: spreadOver(groups, config.evaluation.shown).map(({ row, rollouts }) => {
       const [first] = rollouts
       return { promptId: row.id, prompt: row.prompt, text: first?.offsets.text ?? '', compiles: first !== undefined && compiles(first.scored), requirementScore: first?.scored.requirementScore ?? 0 }
     }),
   }
+}
+
+/** `count` of the items, or all, at equal distances. */
+function spreadOver<T>(items: readonly T[], count: number): T[] {
+  const kept = Math.min(count, items.length)
+  return Array.from({ length: kept }, (_, index) => items[Math.floor((index * items.length) / kept)] as T)
 }
 
 /**
