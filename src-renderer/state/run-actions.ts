@@ -1,4 +1,5 @@
 // Which buttons make sense, and the sentence above them.
+import type { RunSummary } from '../../src-main/contract/calls/run-data.ts'
 import type { RunState } from '../../src-main/contract/events.ts'
 import type { Phase } from '../../src-main/contract/events.ts'
 import type { AppView } from './run-controller.ts'
@@ -13,6 +14,8 @@ export interface RunActions {
   readonly resume: 'continue' | 'restart' | false
   readonly stop: boolean
   readonly checkpoint: boolean
+  /** Whether rates and weights can be changed. */
+  readonly change: boolean
 }
 
 /** What may be pressed now. One run at a time: while any is live, no other starts. */
@@ -26,8 +29,14 @@ export function runActions(view: AppView): RunActions {
     pause: idle && state === 'running',
     resume: !idle ? false : state === 'paused' ? 'continue' : restartable && !anyLive ? 'restart' : false,
     checkpoint: idle && (state === 'running' || state === 'paused'),
+    change: idle && view.selected !== null && changeable(view.selected.summary),
     stop: idle && (state === 'starting' || state === 'running' || state === 'paused' || state === 'stopping'),
   }
+}
+
+/** A run that goes on, or can be made to, and has a configuration to change. */
+export function changeable({ state, step, totalSteps }: RunSummary): boolean {
+  return totalSteps > 0 && step < totalSteps && state !== 'starting' && state !== 'done'
 }
 
 const phaseWords: Readonly<Record<Phase, string>> = {

@@ -24,8 +24,11 @@ const width = 420
 const height = 220
 const margin = { left: 46, right: 10, top: 8, bottom: 24 }
 
-/** Draws a chart; axes fit the data. A line of more than two points a pixel column is thinned to its extremes. */
-export function lineChart(title: string, series: readonly Series[]): string {
+/**
+ * Draws a chart; axes fit the data. A line of more than two points a pixel column is thinned to its extremes.
+ * @param marks steps at which something was changed, as dashed vertical lines
+ */
+export function lineChart(title: string, series: readonly Series[], marks: readonly number[] = []): string {
   const xs = series.flatMap(({ line, dots }) => [...line, ...dots].map(({ x }) => x))
   const ys = series.flatMap(({ line, dots }) => [...line.map(({ y }) => y), ...dots.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y])])
   const xTicks = niceTicks(Math.min(...xs), Math.max(...xs), 5).filter(Number.isInteger)
@@ -37,6 +40,7 @@ export function lineChart(title: string, series: readonly Series[]): string {
   const at = ({ x, y }: Point): string => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`
   const grid = yTicks.map((tick) => `<line class="grid" x1="${margin.left}" x2="${width - margin.right}" y1="${toY(tick).toFixed(1)}" y2="${toY(tick).toFixed(1)}"/><text class="tick" x="${margin.left - 6}" y="${(toY(tick) + 4).toFixed(1)}" text-anchor="end">${format(tick)}</text>`)
   const steps = xTicks.map((tick) => `<text class="tick" x="${toX(tick).toFixed(1)}" y="${height - 6}" text-anchor="middle">${format(tick)}</text>`)
+  const marked = marks.filter((step) => step >= xRange[0] && step <= xRange[1]).map((step) => `<line class="mark" x1="${toX(step).toFixed(1)}" x2="${toX(step).toFixed(1)}" y1="${margin.top}" y2="${height - margin.bottom}"><title>changed from step ${step} on</title></line>`)
   const drawn = series.map(({ colour, line, dots }) => [
     line.length === 0 ? '' : `<polyline fill="none" stroke="${colour}" stroke-width="1.6" stroke-linejoin="round" points="${thin(line, 2 * width).map(at).join(' ')}"/>`,
     ...dots.map((dot) => {
@@ -44,7 +48,7 @@ export function lineChart(title: string, series: readonly Series[]): string {
       return `${interval}<circle class="dot" stroke="${colour}" cx="${toX(dot.x).toFixed(1)}" cy="${toY(dot.y).toFixed(1)}" r="3.4"/>`
     }),
   ].join(''))
-  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title} over steps; dots are held-out results">${[...grid, ...steps, ...drawn].join('')}</svg>`
+  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title} over steps; dots are held-out results">${[...grid, ...steps, ...marked, ...drawn].join('')}</svg>`
 }
 
 /** Round numbers that span a range, about `count` of them. */

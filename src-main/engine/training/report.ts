@@ -1,11 +1,12 @@
 // A run, or several beside each other, as one self-contained page: no script, no font, no picture from elsewhere.
 import { basename, resolve } from 'node:path'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
+import type { RunChange } from '../../contract/run-changes.ts'
 import { writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { planVerdict } from './memory-plan.ts'
 import { lineChart, seriesColours } from './report-chart.ts'
 import type { Point, Series } from './report-chart.ts'
-import { readEvaluations, readMetrics, readRollouts, readRunDescription, runFiles } from './run-folder-reading.ts'
+import { readChanges, readEvaluations, readMetrics, readRollouts, readRunDescription, runFiles } from './run-folder-reading.ts'
 import type { RunDescription } from './run-folder-reading.ts'
 
 /** Everything a report shows of a run. */
@@ -16,6 +17,8 @@ export interface RunData {
   readonly metrics: readonly MetricsRow[]
   readonly evaluations: readonly EvaluationResult[]
   readonly rollouts: readonly RolloutRecord[]
+  /** What was changed while the run was in progress. */
+  readonly changes: readonly RunChange[]
   /** Entries of the folder that could not be read. */
   readonly unreadable: number
 }
@@ -23,7 +26,7 @@ export interface RunData {
 /** Reads what a report needs. @throws UserError when it is no run folder, or of a newer version */
 export async function readRunData(directory: string): Promise<RunData> {
   const description = await readRunDescription(directory)
-  const [metrics, evaluations, rollouts] = await Promise.all([readMetrics(directory), readEvaluations(directory), readRollouts(directory)])
+  const [metrics, evaluations, rollouts, changes] = await Promise.all([readMetrics(directory), readEvaluations(directory), readRollouts(directory), readChanges(directory)])
   return {
     name: basename(resolve(directory)),
     directory: resolve(directory),
@@ -31,7 +34,8 @@ export async function readRunData(directory: string): Promise<RunData> {
     metrics: metrics.values,
     evaluations: evaluations.values,
     rollouts: rollouts.values,
-    unreadable: metrics.unreadable + evaluations.unreadable + rollouts.unreadable,
+    changes: changes.values,
+    unreadable: metrics.unreadable + evaluations.unreadable + rollouts.unreadable + changes.unreadable,
   }
 }
 
@@ -62,6 +66,7 @@ export function renderReport(runs: readonly RunData[]): string {
     section('Result', summaryTable(runs)),
     section('Held-out evaluation', runs.map((run) => titled(runs, run, evaluationTable(run.evaluations))).join('')),
     section('Curves', `<div class="charts">${charts(runs).join('')}</div>`),
+    ...(runs.every(({ changes }) => changes.length === 0) ? [] : [section('Changed on the way', runs.map((run) => titled(runs, run, changeTable(run.changes))).join(''))]),
     section('Samples, before and after', runs.map((run) => titled(runs, run, samples(run.evaluations))).join('')),
     section('Newest rollouts, painted by advantage', runs.map((run) => titled(runs, run, paintedRollouts(run.rollouts))).join('')),
     section('Configuration and environment', runs.map((run) => titled(runs, run, environment(run))).join('')),
@@ -177,8 +182,14 @@ function charts(runs: readonly RunData[]): string[] {
       }),
     }))
     if (series.every(({ line, dots }) => line.length === 0 && dots.length === 0)) return []
-    return [`<figure><figcaption>${escapeHtml(title)}${unit === '' ? '' : ` <small>${escapeHtml(unit)}</small>`}</figcaption>${lineChart(title, series)}</figure>`]
+    return [`<figure><figcaption>${escapeHtml(title)}${unit === '' ? '' : ` <small>${escapeHtml(unit)}</small>`}</figcaption>${lineChart(title, series, [...new Set(runs.flatMap(({ changes }) => changes.map(({ step }) => step)))])}</figure>`]
   })
+}
+
+/** Rates and weights that were changed while the run was in progress; the curves carry a dashed line at each of these steps. */
+function changeTable(changes: readonly RunChange[]): string {
+  if (changes.length === 0) return ''
+  return htmlTable(['field', 'from step', 'was', 'became', 'when'], changes.map(({ field, step, from, to, time }) => [field, String(step), String(from), String(to), time].map(escapeHtml)))
 }
 
 function samples(evaluations: readonly EvaluationResult[]): string {
@@ -235,7 +246,7 @@ small, .quiet { color: var(--quiet); font-size: .86rem; font-weight: normal; } t
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
 th { font-weight: 600; } thead th { white-space: normal; vertical-align: bottom; } th:first-child, td:first-child, .facts td { text-align: left; } .facts td { white-space: normal; overflow-wrap: anywhere; } .scroll { overflow-x: auto; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(21rem, 1fr)); gap: 1.2rem; } figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .2rem; } svg { width: 100%; height: auto; display: block; }
-.grid { stroke: var(--line); } .tick { fill: var(--quiet); font-size: 11px; } .dot { fill: var(--paper); stroke-width: 2; }
+.grid { stroke: var(--line); } .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 3 3; opacity: .6; } .tick { fill: var(--quiet); font-size: 11px; } .dot { fill: var(--paper); stroke-width: 2; }
 pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; margin: .3rem 0; } pre span { border-radius: 2px; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; } .pair > div { min-width: 0; } article { margin: 0 0 1.4rem; } article p { margin: .2rem 0; }
 .legend span { margin-right: 1.2rem; } .legend i { display: inline-block; width: .9em; height: .9em; border-radius: 2px; margin-right: .4em; vertical-align: -.1em; } summary { cursor: pointer; margin: .8rem 0; }

@@ -3,19 +3,21 @@ import type { RunSnapshot } from '../../../src-main/contract/calls/run-data.ts'
 import { isRecord } from '../../../src-main/contract/methods.ts'
 import type { Point } from '../charts/decimate.ts'
 
-type Description = Readonly<Record<string, unknown>>
+/** What a run was meant to be, and what was changed on the way. */
+type Meant = Pick<RunSnapshot, 'description' | 'changes'>
 
 /** What says nothing about what a run was meant to be. */
 const ofNoMatter = new Set(['created', 'name', 'lengths'])
 
-/** Leaves of a configuration by path, lists as one leaf. */
-export function leavesOf(description: Description): Map<string, string> {
+/** Leaves of a configuration by path, lists as one leaf; a field that was changed on the way has all its values. */
+export function leavesOf({ description, changes }: Meant): Map<string, string> {
   const leaves = new Map<string, string>()
   const walk = (value: unknown, path: string): void => {
     if (isRecord(value) && Object.keys(value).length > 0) for (const [name, inner] of Object.entries(value)) walk(inner, path === '' ? name : `${path}.${name}`)
     else leaves.set(path, typeof value === 'string' ? value : JSON.stringify(value))
   }
   walk(Object.fromEntries(Object.entries(description).filter(([name]) => !ofNoMatter.has(name))), '')
+  for (const { field, from, to, step } of changes) leaves.set(field, `${leaves.get(field) ?? from}, ${to} from step ${step}`)
   return leaves
 }
 
@@ -26,8 +28,8 @@ export interface Difference {
 }
 
 /** Fields that are not the same in all runs: the configuration's first, then what surrounds it (environment, hashes). */
-export function differences(descriptions: readonly Description[]): Difference[] {
-  const leaves = descriptions.map(leavesOf)
+export function differences(runs: readonly Meant[]): Difference[] {
+  const leaves = runs.map(leavesOf)
   const paths = [...new Set(leaves.flatMap((own) => [...own.keys()]))]
   const different = paths.map((path) => ({ path, values: leaves.map((own) => own.get(path)) })).filter(({ values }) => new Set(values).size > 1)
   const around = (path: string): boolean => path.startsWith('environment.') || path.startsWith('hashes.')
@@ -43,7 +45,7 @@ export interface SeedGroup {
 export function seedGroups(runs: readonly RunSnapshot[]): SeedGroup[] {
   const groups = new Map<string, RunSnapshot[]>()
   for (const run of runs) {
-    const leaves = [...leavesOf(run.description)].filter(([path]) => path !== 'seed' && !path.startsWith('environment.'))
+    const leaves = [...leavesOf(run)].filter(([path]) => path !== 'seed' && !path.startsWith('environment.'))
     const key = JSON.stringify(leaves.sort(([a], [b]) => a.localeCompare(b)))
     groups.set(key, [...(groups.get(key) ?? []), run])
   }

@@ -15,12 +15,20 @@ function exampleRun(changes: Partial<RunData> = {}): RunData {
     name: 'demo-1', directory: '/runs/demo-1', description: exampleDescription(), unreadable: 0,
     metrics: [1, 2, 3, 4].map((step) => ({ step, values: { reward: step / 4 - 1, compile_rate: step / 4, entropy: null, 'time/step': 30 } })),
     evaluations: [exampleEvaluation(0, 2), exampleEvaluation(2, 18), exampleEvaluation(4, 15)],
-    rollouts: [exampleRollout(4, 0), exampleRollout(4, 1)],
+    rollouts: [exampleRollout(4, 0), exampleRollout(4, 1)], changes: [],
     ...changes,
   }
 }
 
 describe('the report', () => {
+  it('says what was changed on the way, and where on the curves', () => {
+    const { document } = parseHTML(renderReport([exampleRun({ changes: [{ step: 3, field: 'optimizer.learningRate', from: 0.001, to: 0.0005, time: '2026-11-30T10:00:00.000Z' }] })]))
+    const row = [...document.querySelectorAll('section')].find((section) => section.querySelector('h2')?.textContent === 'Changed on the way')?.querySelectorAll('tbody td') ?? []
+    expect([...row].map((cell) => cell.textContent)).toEqual(['optimizer.learningRate', '3', '0.001', '0.0005', '2026-11-30T10:00:00.000Z'])
+    expect(document.querySelectorAll('svg .mark').length).toBe(document.querySelectorAll('svg').length)
+    expect(parseHTML(renderReport([exampleRun()])).document.querySelectorAll('.mark')).toHaveLength(0)
+  })
+
   it('is one page that loads nothing and runs nothing', () => {
     const html = renderReport([exampleRun()])
     const { document } = parseHTML(html)

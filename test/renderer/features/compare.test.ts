@@ -12,8 +12,8 @@ const line = (...values: number[]): { x: number; y: number }[] => values.map((y,
 describe('differences', () => {
   it('are the fields that are not the same everywhere, the configuration before its surroundings, names left out', () => {
     const rows = differences([
-      { name: 'a', environment: { node: '20' }, seed: 1, loss: { clipLow: 0.2, extra: true }, k: [1, 2] },
-      { name: 'b', environment: { node: '22' }, seed: 1, loss: { clipLow: 0.1 }, k: [1] },
+      run('a', { environment: { node: '20' }, seed: 1, loss: { clipLow: 0.2, extra: true }, k: [1, 2] }),
+      run('b', { environment: { node: '22' }, seed: 1, loss: { clipLow: 0.1 }, k: [1] }),
     ])
     expect(rows).toEqual([
       { path: 'loss.clipLow', values: ['0.2', '0.1'] },
@@ -21,6 +21,13 @@ describe('differences', () => {
       { path: 'k', values: ['[1,2]', '[1]'] },
       { path: 'environment.node', values: ['20', '22'] },
     ])
+  })
+
+  it('tell of fields that were changed on the way, which also keeps two seeds apart', () => {
+    const changed = { ...run('a', { seed: 1, optimizer: { learningRate: 0.01 } }), changes: [{ step: 7, field: 'optimizer.learningRate', from: 0.01, to: 0.002, time: '' }] }
+    const plain = run('b', { seed: 2, optimizer: { learningRate: 0.01 } })
+    expect(differences([changed, plain])).toContainEqual({ path: 'optimizer.learningRate', values: ['0.01, 0.002 from step 7', '0.01'] })
+    expect(seedGroups([changed, plain])).toHaveLength(2)
   })
 })
 

@@ -13,19 +13,19 @@ function showing(state: RunState, part: Partial<AppView> = {}): AppView {
 
 describe('runActions', () => {
   it.each<[RunState, ReturnType<typeof runActions>]>([
-    ['starting', { start: false, pause: false, resume: false, stop: true, checkpoint: false }],
-    ['running', { start: false, pause: true, resume: false, stop: true, checkpoint: true }],
-    ['paused', { start: false, pause: false, resume: 'continue', stop: true, checkpoint: true }],
-    ['stopping', { start: false, pause: false, resume: false, stop: true, checkpoint: false }],
-    ['stopped', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false }],
-    ['failed', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false }],
-    ['done', { start: true, pause: false, resume: false, stop: false, checkpoint: false }],
+    ['starting', { start: false, pause: false, resume: false, stop: true, checkpoint: false, change: false }],
+    ['running', { start: false, pause: true, resume: false, stop: true, checkpoint: true, change: true }],
+    ['paused', { start: false, pause: false, resume: 'continue', stop: true, checkpoint: true, change: true }],
+    ['stopping', { start: false, pause: false, resume: false, stop: true, checkpoint: false, change: true }],
+    ['stopped', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false, change: true }],
+    ['failed', { start: true, pause: false, resume: 'restart', stop: false, checkpoint: false, change: true }],
+    ['done', { start: true, pause: false, resume: false, stop: false, checkpoint: false, change: false }],
   ])('of a run that is %s', (state, expected) => {
     expect(runActions(showing(state))).toEqual(expected)
   })
 
   it('offers only Start when there is no run', () => {
-    expect(runActions({ ...initialAppView, load: 'ready' })).toEqual({ start: true, pause: false, resume: false, stop: false, checkpoint: false })
+    expect(runActions({ ...initialAppView, load: 'ready' })).toEqual({ start: true, pause: false, resume: false, stop: false, checkpoint: false, change: false })
   })
 
   it('offers no second engine while another run is in progress', () => {
@@ -35,7 +35,7 @@ describe('runActions', () => {
   })
 
   it('offers nothing while a request is on its way, or before the runs are known', () => {
-    const nothing = { start: false, pause: false, resume: false, stop: false, checkpoint: false }
+    const nothing = { start: false, pause: false, resume: false, stop: false, checkpoint: false, change: false }
     expect(runActions(showing('running', { pending: 'pause' }))).toEqual(nothing)
     expect(runActions(initialAppView)).toEqual(nothing)
   })
