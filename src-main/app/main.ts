@@ -65,6 +65,7 @@ async function start(): Promise<void> {
     usualFolders: usualFolders(data, process.env),
     program: (environment) => programOf('tools', environment),
     desktop,
+    allowedRun: (directory) => runs.allowed(directory),
     announce: broadcast,
     onSettings: ({ settings }) => {
       nativeTheme.themeSource = settings.theme

@@ -34,6 +34,8 @@ export interface RunServicesOptions {
 export interface RunServicesHandle {
   readonly handlers: RunHandlers
   readonly supervisor: Supervisor
+  /** The folder of a run the page names. @throws UserError for a folder that is none of the runs */
+  allowed(directory: string): string
   /** Stops every engine (with a checkpoint) and every job, and waits until the engines are gone. */
   dispose(): Promise<void>
 }
@@ -81,6 +83,7 @@ export function createRunServices(options: RunServicesOptions): RunServicesHandl
   return {
     handlers,
     supervisor,
+    allowed: (directory) => library.allowed(directory),
     async dispose() {
       watcher.dispose()
       commandLine.dispose()

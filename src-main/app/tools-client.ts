@@ -1,5 +1,5 @@
 // Asks the tools process. It is started when it is first needed and again after it has died, which costs the answers that were on their way
-// and nothing else. Quick questions, long work and downloads have a process each, so that none waits for another, and long work gives its
+// and nothing else. Quick questions, long work, rewards and downloads have a process each, so that none waits for another, and long work gives its
 // memory back when it is done.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -23,12 +23,14 @@ export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-type Lane = 'quick' | 'work' | 'download'
+type Lane = 'quick' | 'work' | 'download' | 'rewards'
 
 const longWork: readonly ToolName[] = ['datasets.check', 'datasets.convert', 'datasets.count', 'machine.try', 'models.import', 'models.verify']
 
 function laneOf(name: ToolName): Lane {
   if (name === 'models.download') return 'download'
+  // Reading types takes a second of a processor, and reward workers are kept between two questions.
+  if (name.startsWith('rewards.')) return 'rewards'
   return longWork.includes(name) ? 'work' : 'quick'
 }
 

@@ -5,6 +5,7 @@ import type { datasetMemoryCalls } from '../contract/calls/datasets.ts'
 import type { fileCalls, Place } from '../contract/calls/files.ts'
 import { machineTrialsSchema } from '../contract/calls/machine.ts'
 import type { machineMemoryCalls } from '../contract/calls/machine.ts'
+import type { rewardFileCalls, rewardToolCalls } from '../contract/calls/rewards.ts'
 import type { FolderName, settingsCalls, settingsPageEvents, SettingsView } from '../contract/calls/settings.ts'
 import type { HandlersOf } from '../contract/calls/shared.ts'
 import type { taskCalls, taskPageEvents } from '../contract/calls/tasks.ts'
@@ -17,11 +18,12 @@ import { createGrantedPaths } from './granted-paths.ts'
 import type { GrantedPaths } from './granted-paths.ts'
 import { openJsonStore } from './json-store.ts'
 import { createLongWork } from './long-work.ts'
+import { createRewardHandlers } from './reward-services.ts'
 import { createSettings } from './settings.ts'
 import { createToolHandlers } from './tool-calls.ts'
 import { createToolsClient } from './tools-client.ts'
 
-type WorkspaceCalls = typeof forwardedCalls & typeof datasetMemoryCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
+type WorkspaceCalls = typeof forwardedCalls & typeof datasetMemoryCalls & typeof rewardToolCalls & typeof rewardFileCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
 
 type PageEvents = typeof settingsPageEvents & typeof taskPageEvents
 
@@ -32,7 +34,9 @@ export interface WorkspaceOptions {
   readonly usualFolders: Readonly<Record<FolderName, string>>
   /** Runs the tools; `environment` is added to what every process of the app gets. */
   readonly program: (environment: Readonly<Record<string, string>>) => EngineProgram
-  readonly desktop: Pick<Desktop, 'chooseFile' | 'chooseFolder' | 'showFolder'>
+  readonly desktop: Pick<Desktop, 'chooseFile' | 'chooseFolder' | 'choosePlace' | 'showFolder'>
+  /** The folder of a run the page names. @throws UserError for a folder that is none of the app's runs */
+  readonly allowedRun: (directory: string) => string
   readonly announce: <Name extends keyof PageEvents>(name: Name, payload: z.infer<PageEvents[Name]>) => void
   /** Hears the settings at every change. */
   readonly onSettings: (view: SettingsView) => void
@@ -81,6 +85,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
         },
       }),
       ...createDatasetMemory({ file: join(dataFolder, 'datasets.json'), promptsFolder: options.promptsFolder, tools, paths, work }),
+      ...createRewardHandlers({ tools, paths, work, desktop, allowedRun: options.allowedRun }),
       ...files.handlers,
       ...settings.handlers,
       ...work.handlers,

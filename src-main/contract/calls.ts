@@ -5,6 +5,7 @@ import { datasetCalls, datasetMemoryCalls } from './calls/datasets.ts'
 import { fileCalls } from './calls/files.ts'
 import { machineCalls, machineMemoryCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
+import { rewardFileCalls, rewardToolCalls } from './calls/rewards.ts'
 import { runCalls, runPageEvents } from './calls/runs.ts'
 import { settingsCalls, settingsPageEvents } from './calls/settings.ts'
 import type { HandlersOf } from './calls/shared.ts'
@@ -18,6 +19,8 @@ export const calls = {
   ...modelCalls,
   ...datasetCalls,
   ...datasetMemoryCalls,
+  ...rewardToolCalls,
+  ...rewardFileCalls,
   ...fileCalls,
   ...machineCalls,
   ...machineMemoryCalls,

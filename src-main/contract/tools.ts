@@ -5,6 +5,7 @@ import { datasetCalls, datasetConversion } from './calls/datasets.ts'
 import { placeSchema } from './calls/files.ts'
 import { machineCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
+import { rewardToolCalls } from './calls/rewards.ts'
 import { pathSchema } from './calls/shared.ts'
 import { progressSchema } from './calls/tasks.ts'
 import { errorEnvelopeSchema } from './events.ts'
@@ -18,6 +19,8 @@ export const toolMethods = {
   ...forwardedCalls,
   'files.identify': { request: z.object({ path: pathSchema }).strict(), response: placeSchema },
   'datasets.convert': datasetConversion,
+  // Their paths stand inside what is sent: app/reward-services.ts looks at them.
+  ...rewardToolCalls,
 } as const
 export type ToolName = keyof typeof toolMethods
 export type ToolRequest<Name extends ToolName> = z.infer<(typeof toolMethods)[Name]['request']>

@@ -12,9 +12,10 @@ import { datasetTools } from './tools/dataset-tools.ts'
 import { machineTools } from './tools/machine-tools.ts'
 import { modelTools } from './tools/model-tools.ts'
 import { placeTools } from './tools/place.ts'
+import { rewardTools } from './tools/reward-tools.ts'
 import type { Tools, ToolWork } from './tools/tool-work.ts'
 
-const tools: Tools<ToolName> = { ...datasetTools, ...machineTools, ...modelTools, ...placeTools }
+const tools: Tools<ToolName> = { ...datasetTools, ...machineTools, ...modelTools, ...placeTools, ...rewardTools }
 const progressMilliseconds = 100
 const running = new Map<number, AbortController>()
 

@@ -55,9 +55,16 @@ function placeOf({ location }: Message, path: string): { file: string; row?: num
   return { file: basename(location.file) === basename(path) ? path : resolve(dirname(path), location.file), row: location.line }
 }
 
-const compilerOptions: ts.CompilerOptions = {
+/** How a reward file is checked: strictly, and with nothing of Node or the browser in sight. */
+export const customCompilerOptions: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022, lib: ['lib.es2022.d.ts'], module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler,
   allowImportingTsExtensions: true, allowJs: true, checkJs: false, strict: true, noEmit: true, skipLibCheck: true, types: [],
+}
+
+/** A module that holds the export of a reward file against the type of reward functions; it stands beside the file. */
+export function rewardContract(path: string, text: string): string {
+  const isDefault = /export\s+default\b|export\s*\{[^}]*\bas\s+default\b/.test(text)
+  return `import * as reward from ${JSON.stringify(`./${basename(path)}`)}\nimport type { RewardFunction } from 'satchel'\nexport const checked: RewardFunction = reward.${isDefault ? 'default' : 'score'}\n`
 }
 
 /**
@@ -67,17 +74,15 @@ const compilerOptions: ts.CompilerOptions = {
 export function checkCustomTypes(file: string): void {
   const path = resolve(file).replaceAll('\\', '/')
   const entry = `${dirname(path)}/satchel-reward-check.ts`
-  const named = `import * as reward from ${JSON.stringify(`./${basename(path)}`)}`
   const types = resourcePath('rewards', 'custom-reward.d.ts').replaceAll('\\', '/')
-  const host = ts.createCompilerHost(compilerOptions)
+  const host = ts.createCompilerHost(customCompilerOptions)
   const { getSourceFile, fileExists } = host
-  const isDefault = /export\s+default\b|export\s*\{[^}]*\bas\s+default\b/.test(ts.sys.readFile(path) ?? '')
-  const contents = `${named}\nimport type { RewardFunction } from 'satchel'\nexport const checked: RewardFunction = reward.${isDefault ? 'default' : 'score'}\n`
+  const contents = rewardContract(path, ts.sys.readFile(path) ?? '')
   host.fileExists = (name) => name === entry || fileExists(name)
   host.getSourceFile = (name, options, ...others) => (name === entry ? ts.createSourceFile(name, contents, options) : getSourceFile(name, options, ...others))
   host.resolveModuleNameLiterals = (literals, containing, redirected, options) =>
     literals.map(({ text }) => (text === 'satchel' ? { resolvedModule: { resolvedFileName: types, extension: ts.Extension.Dts } } : ts.resolveModuleName(text, containing, options, host, undefined, redirected)))
-  const program = ts.createProgram([entry], compilerOptions, host)
+  const program = ts.createProgram([entry], customCompilerOptions, host)
   const errors = ts.getPreEmitDiagnostics(program).filter(({ category }) => category === ts.DiagnosticCategory.Error)
   const first = errors[0]
   if (first === undefined) return
