@@ -116,7 +116,7 @@ describe.skipIf(process.platform === 'win32')('(needs signals, which Windows has
 })
 
 describe('a run in progress', () => {
-  it('is paused, continued and stopped from another process, and held against a second engine', async () => {
+  it('is paused, changed, continued and stopped from another process, and held against a second engine', async () => {
     const running = start(cli, ['train', 'run.json', '--out', 'steered', '--steps', '500', '--json'], { cwd: folder })
     await running.said(/step +1\/500/)
     const steer = (...options: string[]): Promise<Ended> => run(cli, [...options, '--json'], { cwd: folder })
@@ -129,12 +129,19 @@ describe('a run in progress', () => {
     const before = (await readMetrics(inFolder('steered'))).values.length
     await sleep(500)
     expect((await readMetrics(inFolder('steered'))).values.length).toBe(before)
+    const changed = await steer('control', 'steered', '--set', 'optimizer.learningRate=0.002', '--set', 'reward.localWeight=0.1')
+    expect(changed.code, changed.stderr).toBe(0)
+    expect(changed.json()).toMatchObject({ changes: [{ field: 'optimizer.learningRate', from: 0.01, to: 0.002 }, { field: 'reward.localWeight', from: 0.5, to: 0.1 }] })
+    await running.said(/optimizer\.learningRate changed from 0\.01 to 0\.002, from step \d+ on/)
     await steer('continue', 'steered')
     await running.said(/Going on/)
     await steer('stop', 'steered')
     const ended = await running.ended
     expect(ended.code).toBe(4)
     expect(ended.json<RunResult>().state).toBe('stopped')
+    // A stopped run is changed from where it is resumed.
+    const later = await steer('control', 'steered', '--set', 'optimizer.learningRate=0.001')
+    expect(later.json()).toMatchObject({ changes: [{ step: ended.json<RunResult>().step + 1, from: 0.002, to: 0.001 }] })
   })
 })
 
