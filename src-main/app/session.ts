@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { app, protocol } from 'electron'
 import type { IpcMainInvokeEvent, Session } from 'electron'
-import { appFile, appScheme, contentSecurityPolicy, isNavigationAllowed, isPermissionGranted, isRequestAllowed } from './policies.ts'
+import { appFile, appHost, appScheme, contentSecurityPolicy, isNavigationAllowed, isPermissionGranted, isRequestAllowed } from './policies.ts'
 import type { Sender } from './policies.ts'
 
 /** Must run before the app is ready. */
@@ -15,6 +15,7 @@ export function registerAppScheme(): void {
 export function silenceChromium(): void {
   for (const name of ['disable-background-networking', 'disable-component-update', 'disable-domain-reliability', 'no-pings']) app.commandLine.appendSwitch(name)
   app.commandLine.appendSwitch('host-resolver-rules', 'MAP * ~NOTFOUND')
+  fetchNoDictionaries()
 }
 
 async function serve(rendererFolder: string, url: string): Promise<Response> {
@@ -44,6 +45,17 @@ export function secureSession(session: Session, rendererFolder: string): void {
   session.setPermissionCheckHandler((_contents, permission) => isPermissionGranted(permission))
   session.setDevicePermissionHandler(() => false)
   session.on('will-download', (event) => event.preventDefault())
+}
+
+/** Chromium would fetch a dictionary for every session, even where no page has its spelling checked. */
+function fetchNoDictionaries(): void {
+  app.on('session-created', (session) => {
+    session.setSpellCheckerEnabled(false)
+    // On macOS the system checks, and there is nothing to fetch.
+    if (process.platform === 'darwin') return
+    session.setSpellCheckerLanguages([])
+    session.setSpellCheckerDictionaryDownloadURL(`${appScheme}://${appHost}/dictionaries/`)
+  })
 }
 
 /** Holds for every page that will ever be made: it stays at its address, opens nothing, embeds nothing. */

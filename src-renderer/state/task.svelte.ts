@@ -2,6 +2,7 @@
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { PageEvent } from '../../src-main/contract/calls.ts'
 import type { CallOutcome } from '../../src-main/contract/bridge.ts'
+import { workName } from './work-name.ts'
 
 export type TaskProgress = PageEvent<'task.progress'>
 
@@ -13,8 +14,6 @@ export interface Task {
   run<Value>(work: (task: string) => Promise<CallOutcome<Value>>): Promise<CallOutcome<Value> | undefined>
   cancel(): void
 }
-
-let made = 0
 
 export function createTask(bridge: SatchelBridge): Task {
   let running = $state(false)
@@ -29,8 +28,7 @@ export function createTask(bridge: SatchelBridge): Task {
     },
     async run(work) {
       if (running) return undefined
-      made += 1
-      name = `task-${made}`
+      name = workName('task')
       running = true
       const unsubscribe = bridge.subscribe('task.progress', (heard) => {
         if (heard.task === name) progress = heard

@@ -1,34 +1,16 @@
 // The page held against the accessibility rules of axe-core, in both themes and the states it can be in.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Page } from 'playwright-core'
 import { button, configureDemo, engineProcessIds, fakeEngine, goTo, openApp, startDemo, untilState } from './app-driver.ts'
 import type { OpenedApp } from './app-driver.ts'
+import { violationsInBothThemes } from './axe.ts'
 
 const missing = inject('missing')
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const runPages = ['Run setup', 'Monitor', 'Rollouts', 'Compare', 'Try it', 'Export and report']
 let app: OpenedApp
 
-/** Violations as short texts: the rule and the places. The inspector runs the checker, because the content policy would not let the page. */
-async function violations(page: Page): Promise<string[]> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('Runtime.evaluate', { expression: axeSource })
-  const answer = await session.send('Runtime.evaluate', {
-    expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] }).then((result) => JSON.stringify(result.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0]?.message ?? n.failureSummary)).join(' | '))))`,
-    awaitPromise: true,
-  })
-  await session.detach()
-  return JSON.parse(String(answer.result.value)) as string[]
-}
-
 async function inBothThemes(page: Page): Promise<void> {
-  for (const theme of ['Light', 'Dark']) {
-    await page.getByRole('group', { name: 'Theme' }).getByText(theme).click()
-    await page.waitForFunction((name) => document.documentElement.dataset['theme'] === name, theme.toLowerCase())
-    expect(await violations(page), theme).toEqual([])
-  }
+  expect(await violationsInBothThemes(page)).toEqual([])
 }
 
 beforeAll(async () => {

@@ -23,6 +23,8 @@ export interface OpenOptions {
   readonly home?: string
   /** The page to go to, by its title; Monitor where left out. */
   readonly on?: string
+  /** More switches of the command line. */
+  readonly switches?: readonly string[]
 }
 
 export const fakeEngine = resolve('test/support/fake-engine.mjs')
@@ -33,7 +35,7 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
   const { NODE_OPTIONS: _dropped, ...inherited } = process.env
   const application = await _electron.launch({
     executablePath: inject('electron'),
-    args: ['--no-sandbox', '--disable-gpu', `--user-data-dir=${join(home, 'profile')}`],
+    args: ['--no-sandbox', '--disable-gpu', `--user-data-dir=${join(home, 'profile')}`, ...(options.switches ?? [])],
     env: { ...definedOnly(inherited), DISPLAY: inject('display'), SATCHEL_RUNS: home, SATCHEL_NODE: process.execPath, ...options.environment },
   })
   const consoleErrors: string[] = []
@@ -101,6 +103,32 @@ export async function statusText(page: Page): Promise<string> {
 export function engineProcessIds(application: ElectronApplication, script: string): number[] {
   const parent = application.process().pid
   return processes().filter(({ parentId, command }) => parentId === parent && command.includes(script)).map(({ id }) => id)
+}
+
+/** A process and everything it has started, by their ids. */
+export function processTree(root: number): number[] {
+  const all = processes()
+  const under = (id: number): number[] => [id, ...all.filter(({ parentId }) => parentId === id).flatMap(({ id: child }) => under(child))]
+  return under(root)
+}
+
+/** Drops files that lie on the disk on the window: they go through a file field, because a page can make no file with a path. */
+export async function dropFile(page: Page, path: string): Promise<void> {
+  await page.evaluate(() => {
+    const field = document.createElement('input')
+    field.type = 'file'
+    field.id = 'dropped-file'
+    field.setAttribute('aria-label', 'dropped')
+    document.body.append(field)
+  })
+  await page.setInputFiles('#dropped-file', path)
+  await page.evaluate(() => {
+    const field = document.querySelector<HTMLInputElement>('#dropped-file')
+    const data = new DataTransfer()
+    for (const file of field?.files ?? []) data.items.add(file)
+    field?.remove()
+    for (const type of ['dragenter', 'dragover', 'drop']) window.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }))
+  })
 }
 
 interface RunningProcess {

@@ -1,11 +1,12 @@
 // A person's way from a dropped dataset to a run's draft, through the models, the settings, and a restart; and a page gone bad.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { engineProcessIds, fakeEngine, goTo, openApp } from './app-driver.ts'
+import { dropFile, engineProcessIds, fakeEngine, goTo, openApp } from './app-driver.ts'
 import type { OpenedApp } from './app-driver.ts'
+import { networkSockets } from './network.ts'
 import { violations as violationsOf, violationsInBothThemes } from './axe.ts'
 
 const missing = inject('missing')
@@ -18,40 +19,6 @@ async function open(on: string): Promise<void> {
   page = app.page
   // A colour on its way to another is measured as neither.
   await page.emulateMedia({ reducedMotion: 'reduce' })
-}
-
-/** Drops files that lie on the disk: they go through a file field, because a page can make no file with a path. */
-async function drop(path: string): Promise<void> {
-  await page.evaluate(() => {
-    const field = document.createElement('input')
-    field.type = 'file'
-    field.id = 'dropped-file'
-    field.setAttribute('aria-label', 'dropped')
-    document.body.append(field)
-  })
-  await page.setInputFiles('#dropped-file', path)
-  await page.evaluate(() => {
-    const field = document.querySelector<HTMLInputElement>('#dropped-file')
-    const data = new DataTransfer()
-    for (const file of field?.files ?? []) data.items.add(file)
-    field?.remove()
-    for (const type of ['dragenter', 'dragover', 'drop']) window.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }))
-  })
-}
-
-/** Inodes of the network sockets a process holds: those of its open files that stand in the system's tables of TCP and UDP. */
-function networkSockets(id: number): string[] {
-  const open = readdirSync(`/proc/${id}/fd`).flatMap((name) => {
-    try {
-      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${id}/fd/${name}`))?.[1] ?? []
-    } catch {
-      // It was closed while we looked.
-      return []
-    }
-  })
-  const tables = ['tcp', 'tcp6', 'udp', 'udp6'].flatMap((name) => (existsSync(`/proc/${id}/net/${name}`) ? readFileSync(`/proc/${id}/net/${name}`, 'utf8').split('\n') : []))
-  const known = new Set(tables.map((line) => line.trim().split(/\s+/)[9]))
-  return open.filter((inode) => known.has(inode))
 }
 
 function cells(): Promise<string[]> {
@@ -77,7 +44,7 @@ describe.skipIf(missing !== '')(`the workspace${missing === '' ? '' : ` (skipped
     await page.getByText('No dataset yet').waitFor()
     expect(await violationsInBothThemes(page)).toEqual([])
     await goTo(page, 'Home')
-    await drop(join(home, 'sums.jsonl'))
+    await dropFile(page, join(home, 'sums.jsonl'))
     await page.getByRole('grid', { name: 'Rows' }).waitFor()
     await expect.poll(cells).toContain('What is 1 plus 1?')
     await page.getByText('3,000 rows').waitFor()
@@ -186,35 +153,5 @@ describe.skipIf(missing !== '')(`the workspace${missing === '' ? '' : ` (skipped
     }, ['/etc/passwd', resolve('package.json'), join(home, 'profile', 'settings.json')])
     for (const outcome of outcomes.slice(0, -1)) expect(outcome).toMatchObject({ ok: false, error: { what: 'The page may not name this path.' } })
     expect(outcomes.at(-1)).toEqual({ ok: true, value: [] })
-  })
-
-  it('stands 5,000 mutated messages, and still answers', async () => {
-    const refused = await page.evaluate(async () => {
-      const { call } = (window as unknown as { satchel: { call(name: unknown, request: unknown): Promise<{ ok: boolean }> } }).satchel
-      const names = ['runs.list', 'runs.open', 'runs.rollouts', 'runs.start', 'models.list', 'models.verify', 'models.plan', 'datasets.rows', 'datasets.check', 'datasets.remember', 'settings.change', 'tasks.cancel', 'files.reveal', 'toString', '__proto__', '']
-      const values: unknown[] = [null, undefined, 0, -1, 1e308, Number.NaN, '', '\u0000', '../'.repeat(50), 'x'.repeat(100_000), true, [], {}, [[[[]]]], { toString: 1 }, { path: {} }, { length: -1 }]
-      const fields = ['path', 'directory', 'task', 'offset', 'count', 'step', 'config', 'theme', 'threads', '__proto__', 'mapping', 'constructor']
-      // A linear congruence (Numerical Recipes) from 1: the same messages on every machine.
-      let state = 1
-      const pick = <Value>(list: readonly Value[]): Value => {
-        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-        return list[state % list.length] as Value
-      }
-      let count = 0
-      for (let round = 0; round < 100; round += 1) {
-        const outcomes = await Promise.all(Array.from({ length: 50 }, () => {
-          const name: unknown = pick([pick(names), pick(values), pick(names)])
-          const request: unknown = pick([pick(values), { [pick(fields)]: pick(values) }, { [pick(fields)]: pick(values), [pick(fields)]: pick(values) }])
-          return call(name, request).catch(() => ({ ok: false }))
-        }))
-        count += outcomes.filter(({ ok }) => !ok).length
-      }
-      return count
-    })
-    // Some mutations are well-formed requests; most are not.
-    expect(refused).toBeGreaterThan(4000)
-    const alive = await page.evaluate(() => (window as unknown as { satchel: { call(name: string, request: unknown): Promise<{ ok: boolean }> } }).satchel.call('models.list', {}))
-    expect(alive.ok).toBe(true)
-    expect(app.application.windows()).toHaveLength(1)
   })
 })

@@ -2,6 +2,7 @@
 import type { SatchelBridge } from '../../../src-main/contract/bridge.ts'
 import type { CallOutcome } from '../../../src-main/contract/bridge.ts'
 import type { ErrorEnvelope } from '../../../src-main/contract/errors.ts'
+import { workName } from '../../state/work-name.ts'
 
 export interface Work {
   readonly running: boolean
@@ -13,8 +14,6 @@ export interface Work {
   stop(): void
   dispose(): void
 }
-
-let jobs = 0
 
 /** @param name begins the name of each job */
 export function createWork(bridge: SatchelBridge, name: string): Work {
@@ -37,8 +36,7 @@ export function createWork(bridge: SatchelBridge, name: string): Work {
     },
     async run(act) {
       if (running) return undefined
-      jobs += 1
-      job = `${name}-${jobs}`
+      job = workName(name)
       running = true
       line = ''
       problem = null
