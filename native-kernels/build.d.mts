@@ -16,4 +16,4 @@ export interface CompileShape {
 
 export declare function compileCommands(shape: CompileShape): string[][]
 
-export declare function build(options?: { readonly force?: boolean }): { readonly status: 'built' | 'current' | 'no-compiler' | 'failed'; readonly message: string }
+export declare function build(options?: { readonly force?: boolean; readonly folder?: string; readonly target?: string }): { readonly status: 'built' | 'current' | 'no-compiler' | 'failed'; readonly message: string }

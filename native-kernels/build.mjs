@@ -18,9 +18,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const folder = dirname(fileURLToPath(import.meta.url))
 const modules = join(folder, '..', 'node_modules')
-const buildFolder = join(folder, 'build')
-export const binaryPath = join(buildFolder, 'satchel_kernels.node')
-const stampPath = join(buildFolder, 'satchel_kernels.json')
+const filesIn = (buildFolder) => ({ binary: join(buildFolder, 'satchel_kernels.node'), stamp: join(buildFolder, 'satchel_kernels.json') })
+const ownBuildFolder = join(folder, 'build')
+export const binaryPath = filesIn(ownBuildFolder).binary
 
 /** The first compiler that answers, or undefined. */
 export function findCompiler(platform = process.platform, environment = process.env) {
@@ -87,22 +87,22 @@ function fingerprint(commands, compiler, target) {
   return hash.digest('hex')
 }
 
-function upToDate(wanted) {
-  if (!existsSync(binaryPath) || !existsSync(stampPath)) return false
+function upToDate(paths, wanted) {
+  if (!existsSync(paths.binary) || !existsSync(paths.stamp)) return false
   try {
-    return JSON.parse(readFileSync(stampPath, 'utf8')).fingerprint === wanted
+    return JSON.parse(readFileSync(paths.stamp, 'utf8')).fingerprint === wanted
   } catch {
     return false
   }
 }
 
 /**
- * Builds when needed.
+ * Builds when needed, into `folder` (native-kernels/build), for the processor `target` (SATCHEL_KERNEL_ARCH, else this machine's).
  * @returns { status: 'built' | 'current' | 'no-compiler' | 'failed', message } `message` is one line (after 'failed': with the compiler's output)
  */
-export function build({ force = false } = {}) {
+export function build({ force = false, folder: buildFolder = ownBuildFolder, target = process.env.SATCHEL_KERNEL_ARCH ?? '' } = {}) {
   const platform = process.platform
-  const target = process.env.SATCHEL_KERNEL_ARCH ?? ''
+  const paths = filesIn(buildFolder)
   const compiler = findCompiler()
   if (compiler === undefined) {
     const hint = platform === 'win32' ? 'a Visual Studio developer prompt with cl.exe' : 'c++, g++ or clang++'
@@ -118,7 +118,7 @@ export function build({ force = false } = {}) {
     definitions: join(modules, 'node-api-headers', 'def', 'node_api.def'),
   }
   const wanted = fingerprint(compileCommands({ ...shape, workFolder: '', output: '' }), compiler, target)
-  if (!force && upToDate(wanted)) return { status: 'current', message: 'native kernels: up to date' }
+  if (!force && upToDate(paths, wanted)) return { status: 'current', message: 'native kernels: up to date' }
 
   mkdirSync(buildFolder, { recursive: true })
   // A folder of its own and renames at the end: two builds at once, or one that is killed, leave a whole binary or none.
@@ -133,13 +133,13 @@ export function build({ force = false } = {}) {
       }
     }
     writeFileSync(join(workFolder, 'stamp.json'), JSON.stringify({ fingerprint: wanted, compiler: compiler.version, target: target === '' ? 'this machine' : target }) + '\n')
-    rmSync(stampPath, { force: true })
-    renameSync(output, binaryPath)
-    renameSync(join(workFolder, 'stamp.json'), stampPath)
+    rmSync(paths.stamp, { force: true })
+    renameSync(output, paths.binary)
+    renameSync(join(workFolder, 'stamp.json'), paths.stamp)
     return { status: 'built', message: `native kernels: built with ${compiler.version} for ${target === '' ? 'this processor' : target}` }
   } catch (error) {
     // Windows does not replace a file that another process has loaded; if that process built the same, nothing is lost.
-    if (upToDate(wanted)) return { status: 'current', message: 'native kernels: up to date' }
+    if (upToDate(paths, wanted)) return { status: 'current', message: 'native kernels: up to date' }
     return { status: 'failed', message: `native kernels: cannot write ${buildFolder}: ${error instanceof Error ? error.message : String(error)}` }
   } finally {
     rmSync(workFolder, { recursive: true, force: true })

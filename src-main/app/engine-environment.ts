@@ -36,14 +36,19 @@ export interface NodeSearch {
 export function findNodeBinary(search: NodeSearch): string {
   const file = search.platform === 'win32' ? 'node.exe' : 'node'
   const onPath = (search.environment['PATH'] ?? search.environment['Path'] ?? '').split(delimiter).filter((folder) => folder !== '').map((folder) => join(folder, file))
-  const candidates = [
-    search.environment['SATCHEL_NODE'],
-    search.packagedResources === undefined ? undefined : join(search.packagedResources, 'node', file),
-    search.environment['npm_node_execpath'],
-    ...onPath,
-  ]
+  // A packaged app brings the one it was tested with and takes no other, unless it is told to.
+  const elsewhere = [search.environment['npm_node_execpath'], ...onPath]
+  const candidates = [search.environment['SATCHEL_NODE'], ...(search.packagedResources === undefined ? elsewhere : [join(search.packagedResources, 'node', file)])]
   const found = candidates.find((candidate) => candidate !== undefined && candidate !== '' && search.exists(candidate))
   if (found !== undefined) return found
+  if (search.packagedResources !== undefined) {
+    throw new UserError({
+      code: 'not-found',
+      what: 'The Node binary that runs the training engine is gone from the installation.',
+      place: { file: join(search.packagedResources, 'node', file) },
+      remedy: 'Install Satchel again.',
+    })
+  }
   throw new UserError({
     code: 'not-found',
     what: 'No Node binary was found to run the training engine.',

@@ -18,14 +18,20 @@ describe('findNodeBinary', () => {
   const search = (existing: string[], environment: NodeJS.ProcessEnv, packagedResources?: string): string =>
     findNodeBinary({ environment, platform: process.platform, packagedResources, exists: (path) => existing.includes(path) })
 
-  it('takes the chosen one first, then the packaged, npm’s own, and the PATH', () => {
+  it('takes the chosen one first, then in a checkout npm’s own, and the PATH', () => {
     const environment = { SATCHEL_NODE: '/chosen', npm_node_execpath: '/npm', PATH: ['/a', '/b'].join(delimiter) }
-    const packaged = join('/resources', 'node', file)
     const onPath = join('/b', file)
-    expect(search(['/chosen', packaged, '/npm', onPath], environment, '/resources')).toBe('/chosen')
-    expect(search([packaged, '/npm', onPath], environment, '/resources')).toBe(packaged)
+    expect(search(['/chosen', '/npm', onPath], environment)).toBe('/chosen')
     expect(search(['/npm', onPath], environment)).toBe('/npm')
     expect(search([onPath], environment)).toBe(onPath)
+  })
+
+  it('takes in a packaged app the one inside, whatever else the machine has', () => {
+    const inside = join('/resources', 'node', file)
+    const environment = { npm_node_execpath: '/npm', PATH: '/b' }
+    expect(search([inside, '/npm', join('/b', file)], environment, '/resources')).toBe(inside)
+    expect(search([inside, '/chosen'], { ...environment, SATCHEL_NODE: '/chosen' }, '/resources')).toBe('/chosen')
+    expect(() => search(['/npm', join('/b', file)], environment, '/resources')).toThrow(/gone from the installation.*Install Satchel again/s)
   })
 
   it('says what to do when there is none', () => {

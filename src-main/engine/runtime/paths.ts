@@ -1,11 +1,11 @@
-// Where files that are not code lie: in a checkout, in the build (out/), and in the packaged app.
+// Where files that are not code lie: in a checkout, in the build (out/), and in the packaged app, whose folder resources/engine looks like a checkout.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 let cachedRoot: string | undefined
 
-/** The folder that holds package.json, resources and node_modules. `SATCHEL_ROOT` overrides it (the packaged app sets it). */
+/** The folder that holds package.json, resources and node_modules. `SATCHEL_ROOT` overrides it. */
 export function projectRoot(): string {
   if (cachedRoot !== undefined) return cachedRoot
   const override = process.env['SATCHEL_ROOT']
