@@ -21,6 +21,8 @@ import { openWindow } from './window.ts'
 import { createWorkspace } from './workspace-services.ts'
 
 const builtFolder = join(app.getAppPath(), 'out')
+/** Holds what plain Node runs and reads. A packaged app is one archive, which Node cannot read: there it lies beside it. */
+const engineFolder = app.isPackaged ? join(process.resourcesPath, 'engine') : app.getAppPath()
 
 const scripts = { engine: 'engine-child.js', 'command-line': 'cli.js', tools: 'tools.js' } as const
 
@@ -28,7 +30,7 @@ const scripts = { engine: 'engine-child.js', 'command-line': 'cli.js', tools: 't
 function programOf(entry: 'engine' | 'command-line' | 'tools', more: Readonly<Record<string, string>> = {}): EngineProgram {
   const packagedResources = app.isPackaged ? process.resourcesPath : undefined
   const scripted = app.isPackaged || entry !== 'engine' ? undefined : process.env['SATCHEL_ENGINE']
-  const script = scripted ?? join(builtFolder, 'main', scripts[entry])
+  const script = scripted ?? join(engineFolder, 'out', 'main', scripts[entry])
   const nodeBinary = findNodeBinary({ environment: process.env, platform: process.platform, packagedResources, exists: existsSync })
   return { nodeBinary, script, environment: { ...engineEnvironment(process.env), ...more } }
 }
@@ -77,7 +79,7 @@ async function start(): Promise<void> {
   const runs = createRunServices({
     runsFolder: folders.runs,
     reportsFolder: join(data, 'reports'),
-    demoFile: join(app.getAppPath(), 'resources', 'demo', 'run.json'),
+    demoFile: join(engineFolder, 'resources', 'demo', 'run.json'),
     desktop,
     patience: defaultPatience,
     program: programOf,
