@@ -35,6 +35,8 @@ export const rolloutRecordSchema = z.object({
   entropies: z.array(z.number()),
   tokenRewards: z.array(z.number()),
   advantages: z.array(z.number()),
+  /** Probability of each token under the policy the last update of the step began from, over that it was drawn with. Where a step makes one update it is 1, and not kept. */
+  ratios: z.array(z.number()).optional(),
   reward: z.number(),
   outcome: z.number(),
   finish: z.enum(['stop', 'length']),

@@ -16,7 +16,7 @@ import type { Optimizer } from './optimizer.ts'
 import type { TrainingPass } from './passes.ts'
 import type { RolloutSource, ScoredRollout } from './sample-groups.ts'
 import { sampleStep, type PromptGroup, type StepSample } from './sample-step.ts'
-import { rolloutLogprobs, updatePolicy, type RolloutLogprobs, type TaughtRollout } from './update.ts'
+import { rolloutLogprobs, updatePolicy, type RolloutLogprobs, type TaughtRollout, type TokenRatios } from './update.ts'
 
 /** What a step works with. */
 export interface StepMachinery {
@@ -70,7 +70,7 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
     'memory/peak_gib': peakResidentBytes() / 2 ** 30,
     'memory/planned_gib': machinery.plannedBytes === undefined ? null : machinery.plannedBytes / 2 ** 30,
   }
-  return { metrics: { step, values: finiteOrNull(values) }, records: recordsOf(sample, taught, config, step), healthy: update.healthy }
+  return { metrics: { step, values: finiteOrNull(values) }, records: recordsOf(sample, taught, config, step, update.ratios), healthy: update.healthy }
 }
 
 /** Rewards to token rewards to advantages (spec order: finite check, masks, flat groups, mu and sigma, A, clip A). */
@@ -160,15 +160,15 @@ function finiteOrNull(values: Record<string, number | null>): Record<string, num
 }
 
 /** Discarded groups are kept on disk like all others; their advantages are 0. */
-function recordsOf({ groups, discarded }: StepSample, taught: readonly (readonly TaughtRollout[])[], config: RunConfig, step: number): RolloutRecord[] {
+function recordsOf({ groups, discarded }: StepSample, taught: readonly (readonly TaughtRollout[])[], config: RunConfig, step: number, ratios: TokenRatios): RolloutRecord[] {
   const nothing = ({ rollout }: ScoredRollout): Float64Array => new Float64Array(rollout.ids.length)
   return [
-    ...groups.flatMap(({ row }, g) => (taught[g] ?? []).map((rollout) => toRecord(rollout, row, step))),
+    ...groups.flatMap(({ row }, g) => (taught[g] ?? []).map((rollout) => toRecord(rollout, row, step, ratios.get(rollout.rollout)))),
     ...discarded.flatMap(({ row, rollouts }) => rollouts.map((rollout) => toRecord({ ...rollout, tokenRewards: rewardsOf(config, rollout, undefined, step).rewards, advantages: nothing(rollout), fate: 'dropped' }, row, step))),
   ]
 }
 
-function toRecord({ rollout, offsets, scored, tokenRewards: rewards, advantages }: TaughtRollout, row: PromptRow, step: number): RolloutRecord {
+function toRecord({ rollout, offsets, scored, tokenRewards: rewards, advantages }: TaughtRollout, row: PromptRow, step: number, ratios?: Float32Array): RolloutRecord {
   return {
     step,
     promptId: row.id,
@@ -182,6 +182,8 @@ function toRecord({ rollout, offsets, scored, tokenRewards: rewards, advantages 
     entropies: [...rollout.entropies],
     tokenRewards: [...rewards],
     advantages: [...advantages],
+    // Five digits are more than a colour or a reader needs, and half the size.
+    ...(ratios === undefined ? {} : { ratios: Array.from(ratios, (ratio) => Number(ratio.toPrecision(5))) }),
     reward: scored.global,
     outcome: scored.outcome,
     finish: rollout.finish,

@@ -19,6 +19,9 @@ export interface TaughtRollout extends ScoredRollout {
   readonly fate: GroupAdvantages['fates'][number][number]
 }
 
+/** Ratio of new to old policy of every token, by rollout, in the last mini-batch it was learned from. */
+export type TokenRatios = ReadonlyMap<Rollout, Float32Array>
+
 /** Log-probabilities of sampled tokens, by rollout. */
 export type RolloutLogprobs = ReadonlyMap<Rollout, Float32Array>
 
@@ -30,17 +33,18 @@ interface Totals {
   mismatch: number
   /** Rollouts that had drifted too far. */
   masked: number
+  readonly ratios: Map<Rollout, Float32Array>
 }
 
 /**
  * One step's updates.
  * @param reference log-probabilities under the reference model, where there is one
  */
-export async function updatePolicy(machinery: StepMachinery, taught: readonly TaughtRollout[], reference: RolloutLogprobs | undefined, step: number): Promise<{ metrics: Record<string, number | null>; healthy: boolean }> {
+export async function updatePolicy(machinery: StepMachinery, taught: readonly TaughtRollout[], reference: RolloutLogprobs | undefined, step: number): Promise<{ metrics: Record<string, number | null>; healthy: boolean; ratios: TokenRatios }> {
   const { config, optimizer, gradients, policy } = machinery
   const { epochs, miniBatches } = config.training
   const sums = emptyLossSums()
-  const total: Totals = { loss: 0, tokens: 0, entropy: 0, mismatch: 0, masked: 0 }
+  const total: Totals = { loss: 0, tokens: 0, entropy: 0, mismatch: 0, masked: 0, ratios: new Map() }
   const updates = { count: 0, norm: 0, learningRate: 0 }
   let healthy = true
   for (let epoch = 0; epoch < epochs && healthy; epoch++) {
@@ -61,7 +65,7 @@ export async function updatePolicy(machinery: StepMachinery, taught: readonly Ta
       await policy.refresh()
     }
   }
-  return { healthy, metrics: updateMetrics(config, sums, total, updates, reference !== undefined, healthy) }
+  return { healthy, metrics: updateMetrics(config, sums, total, updates, reference !== undefined, healthy), ratios: total.ratios }
 }
 
 function updateMetrics(config: RunConfig, sums: LossSums, total: Totals, updates: { readonly count: number; readonly norm: number; readonly learningRate: number }, withReference: boolean, healthy: boolean): Record<string, number | null> {
@@ -115,8 +119,19 @@ async function accumulate(
     total.tokens += columns.logprob.length
     for (const value of columns.entropy) total.entropy += value
     if (update.first) total.mismatch = Math.max(total.mismatch, largestDifference(columns.logprob, batch.columns['oldLogprob'] as Float32Array))
+    // The first update of a step begins from the policy the rollouts were drawn with: there is nothing to keep.
+    if (config.training.epochs * config.training.miniBatches > 1) keepRatios(total.ratios, order.map((index) => learning[index]!.rollout), columns.logprob)
     addLossSums(sums, plainLossSums(config.loss, batch, columns.logprob, order.map((index) => learning[index]!.rollout.ids.length)))
     done += order.length
+  }
+}
+
+/** @param logprob of the rollouts' tokens one after another */
+function keepRatios(ratios: Map<Rollout, Float32Array>, rollouts: readonly Rollout[], logprob: Float32Array): void {
+  let at = 0
+  for (const rollout of rollouts) {
+    ratios.set(rollout, rollout.policyLogprobs.map((old, t) => Math.exp(logprob[at + t]! - old)))
+    at += rollout.ids.length
   }
 }
 

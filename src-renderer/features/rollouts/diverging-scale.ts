@@ -1,8 +1,8 @@
-// The colour scales of token values. Reward and advantage have two hues around zero, the same reach on both sides; probability and entropy have
+// The colour scales of token values. Reward, advantage and the logarithm of the ratio have two hues around zero, the same reach on both sides; probability and entropy have
 // one, the stronger the less sure the model was. Steps have names, so that style sheets can paint them.
 import type { RolloutRecord } from '../../../src-main/contract/events.ts'
 
-export const measures = ['advantage', 'reward', 'probability', 'entropy'] as const
+export const measures = ['advantage', 'reward', 'probability', 'entropy', 'ratio'] as const
 export type Measure = (typeof measures)[number]
 
 export const measureWords: Readonly<Record<Measure, { readonly label: string; readonly unit: string }>> = {
@@ -10,17 +10,18 @@ export const measureWords: Readonly<Record<Measure, { readonly label: string; re
   reward: { label: 'Reward', unit: 'reward a token' },
   probability: { label: 'Probability', unit: 'probability; strong where the token was unlikely' },
   entropy: { label: 'Entropy', unit: 'nats; strong where there was much to choose from' },
+  ratio: { label: 'Ratio', unit: 'probability in the last mini-batch over that it was drawn with, as a logarithm' },
 }
 
 /** Whether a measure has a sign. */
 export function isSigned(measure: Measure): boolean {
-  return measure === 'reward' || measure === 'advantage'
+  return measure === 'reward' || measure === 'advantage' || measure === 'ratio'
 }
 
 /** Shades on each side of zero. */
 export const shades = 6
 
-/** The token values a measure paints. */
+/** The token values a measure paints; none where they were not kept. */
 export function measureValues(rollout: RolloutRecord, measure: Measure): readonly number[] {
   switch (measure) {
     case 'reward':
@@ -31,6 +32,8 @@ export function measureValues(rollout: RolloutRecord, measure: Measure): readonl
       return rollout.logprobs.map((logprob) => Math.exp(logprob))
     case 'entropy':
       return rollout.entropies
+    case 'ratio':
+      return (rollout.ratios ?? []).map((ratio) => Math.log(ratio))
   }
 }
 

@@ -9,7 +9,7 @@ export interface TokenFact {
   readonly value: string
 }
 
-/** Index (1-based), text, id, probability, log-probability, entropy, reward and advantage of a token. */
+/** Index (1-based), text, id, probability, log-probability, entropy, reward and advantage of a token, and its ratio where it was kept. */
 export function tokenFacts(rollout: RolloutRecord, token: number): TokenFact[] {
   const logprob = rollout.logprobs[token] ?? Number.NaN
   return [
@@ -21,6 +21,7 @@ export function tokenFacts(rollout: RolloutRecord, token: number): TokenFact[] {
     { label: 'Probability', value: percent(Math.exp(logprob)) },
     { label: 'Log-probability', value: compact(logprob) },
     { label: 'Entropy', value: `${compact(rollout.entropies[token])} nats` },
+    ...(rollout.ratios === undefined ? [] : [{ label: 'Ratio', value: `${compact(rollout.ratios[token], 4)} ×` }]),
   ]
 }
 

@@ -63,6 +63,17 @@ function machineryOf(config: RunConfig, backward: (batch: MicroBatch, gradients:
 const columnsOf = (batch: MicroBatch, loss: number): PassResult => ({ loss, logprob: new Float32Array(batch.rows.length).fill(-1), entropy: new Float32Array(batch.rows.length).fill(0.5) })
 
 describe('a step', () => {
+  it('keeps the ratio of new to old policy of the last update a rollout was part of, and none where there is one update', async () => {
+    let calls = 0
+    // Drawn with log-probability -1: seen at -1 in the first epoch, at -1 + ln 2 in the second.
+    const backward = (batch: MicroBatch): PassResult => ({ loss: 0.1, logprob: new Float32Array(batch.rows.length).fill((calls += 1) > 1 ? -1 + Math.LN2 : -1), entropy: new Float32Array(batch.rows.length) })
+    const twice = await trainStep(machineryOf(configOf({ training: { epochs: 2 } }), backward).machinery, rows, 1)
+    expect(twice.records.map(({ ratios, ids }) => [ratios?.length, ids.length])).toEqual(twice.records.map(({ ids }) => [ids.length, ids.length]))
+    expect(twice.records.flatMap(({ ratios }) => ratios ?? []).every((ratio) => ratio === 2)).toBe(true)
+    const once = await trainStep(machineryOf(configOf(), backward).machinery, rows, 1)
+    expect(once.records.every((record) => !('ratios' in record))).toBe(true)
+  })
+
   it('hands the loss one advantage a sampled token, with weights that make each rollout count the same', async () => {
     const batches: MicroBatch[] = []
     const { machinery, weights } = machineryOf(configOf(), (batch, gradients) => {

@@ -47,6 +47,14 @@ describe('paintClass', () => {
     expect([0, 1, 2].map((entropy) => paintClass('entropy', entropy, 2))).toEqual(['shade-0', 'shade-p3', 'shade-p6'])
   })
 
+  it('shows ratios by their logarithm, so that half and twice as likely are painted alike', () => {
+    const rollout = rolloutOf(['a', 'b', 'c'], { ratios: [2, 0.5, 1] })
+    const values = measureValues(rollout, 'ratio')
+    expect(values[0]).toBeCloseTo(-values[1]!)
+    expect(values.map((value) => paintClass('ratio', value, Math.log(2)))).toEqual(['shade-p6', 'shade-n6', 'shade-0'])
+    expect(measureValues(rolloutOf(['a']), 'ratio')).toEqual([])
+  })
+
   it('shows probabilities, not their logarithms', () => {
     expect(measureValues(rolloutOf(['a'], { logprobs: [Math.log(0.25)] }), 'probability')[0]).toBeCloseTo(0.25)
     expect(scaleReach([rolloutOf(['a'])], 'probability')).toBe(1)

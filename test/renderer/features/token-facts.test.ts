@@ -11,6 +11,10 @@ describe('tokenFacts', () => {
     })
   })
 
+  it('has the ratio of new to old policy where it was kept', () => {
+    expect(tokenFacts({ ...rollout, ratios: [1, 1.25] }, 1).at(-1)).toEqual({ label: 'Ratio', value: '1.25 ×' })
+  })
+
   it('says the same in one sentence', () => {
     expect(describeToken(rollout, 0)).toBe('Token 1 of 2, Text const, Id 7, Reward +1.000, Advantage +0.500 σ, Probability 100\u202f%, Log-probability 0, Entropy 0 nats')
   })
