@@ -22,6 +22,8 @@ export default defineConfig({
           // Not run by Node: bundled once more when a sandbox starts, into the script its contexts evaluate.
           'render-sandbox-environment': resolve('src-main/engine-host/render-sandbox-environment.ts'),
           'render-sandbox-kit': resolve('src-main/engine-host/render-sandbox-kit.ts'),
+          'page-kit-environment': resolve('src-main/engine-host/page-kit-environment.ts'),
+          'page-kit': resolve('src-main/engine-host/page-kit.ts'),
           'script-sandbox-kit': resolve('src-main/engine-host/script-sandbox-kit.ts'),
           'maths-sandbox-kit': resolve('src-main/engine-host/maths-sandbox-kit.ts'),
         },

@@ -17,6 +17,8 @@ import { createRunServices } from './run-services.ts'
 import { registerAppScheme, secureContents, secureSession, senderOf, silenceChromium } from './session.ts'
 import { usualFolders } from './settings.ts'
 import { defaultPatience } from './supervisor.ts'
+import { renderServiceArgument } from '../contract/render-service.ts'
+import { runRenderService } from './render-service/main.ts'
 import { openWindow } from './window.ts'
 import { createWorkspace } from './workspace-services.ts'
 
@@ -32,7 +34,16 @@ function programOf(entry: 'engine' | 'command-line' | 'tools', more: Readonly<Re
   const scripted = app.isPackaged || entry !== 'engine' ? undefined : process.env['SATCHEL_ENGINE']
   const script = scripted ?? join(engineFolder, 'out', 'main', scripts[entry])
   const nodeBinary = findNodeBinary({ environment: process.env, platform: process.platform, packagedResources, exists: existsSync })
-  return { nodeBinary, script, environment: { ...engineEnvironment(process.env), ...more } }
+  return { nodeBinary, script, environment: { ...engineEnvironment(process.env), ...renderHostOf(), ...more } }
+}
+
+/** Processes that want to see a page rendered start this very program again, as a render service. */
+function renderHostOf(): Record<string, string> {
+  return {
+    SATCHEL_ELECTRON: process.execPath,
+    SATCHEL_ELECTRON_APP: app.isPackaged ? '' : app.getAppPath(),
+    ...(app.commandLine.hasSwitch('no-sandbox') ? { SATCHEL_ELECTRON_NO_SANDBOX: '1' } : {}),
+  }
 }
 
 const onlyOurPage = { ok: false, error: toEnvelope(new UserError({ code: 'usage', what: 'Only the page of Satchel is answered.' })) } as const
@@ -120,16 +131,22 @@ async function start(): Promise<void> {
   showWindow(background)
 }
 
-registerAppScheme()
+/** The app itself: one window, one instance. */
+function runApp(): void {
+  registerAppScheme()
+  secureContents()
+  if (app.requestSingleInstanceLock()) {
+    start().catch((error: unknown) => {
+      console.error('Satchel could not start:', error)
+      app.exit(1)
+    })
+  } else {
+    app.quit()
+  }
+}
+
 silenceChromium()
-secureContents()
 // Chromium refuses to start as root with its sandbox; whoever runs it so has to say so, and the page's own settings still hold.
 if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox()
-if (app.requestSingleInstanceLock()) {
-  start().catch((error: unknown) => {
-    console.error('Satchel could not start:', error)
-    app.exit(1)
-  })
-} else {
-  app.quit()
-}
+if (process.argv.includes(renderServiceArgument)) runRenderService()
+else runApp()

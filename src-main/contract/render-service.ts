@@ -9,6 +9,9 @@ export const renderServiceArgument = '--satchel-render-service'
 export const pageWidth = 1280
 export const pageHeight = 800
 
+/** A busy machine gives a page less of the processor; it waits so many times longer by the clock. */
+export const waitingFactor = 4
+
 export const pageFactsSchema = z.object({
   /** What the page wrote to its console as an error, and what React reported. */
   consoleErrors: z.array(z.string()),
@@ -37,7 +40,7 @@ export const renderServiceRequestSchema = z.discriminatedUnion('type', [
     script: z.string(),
     width: z.int().min(16).max(4096),
     height: z.int().min(16).max(4096),
-    /** The page has so long until it is at rest. */
+    /** Processor time the page may take until it is at rest; by the clock it has `waitingFactor` times as long. */
     milliseconds: z.int().min(1),
     /** Memory of the page's process. */
     megabytes: z.int().min(1),

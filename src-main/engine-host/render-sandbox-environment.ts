@@ -4,6 +4,8 @@
 // An entry of its own, evaluated before the kit: React's scheduler picks up its timers while it is being loaded, and imports of
 // packages are always evaluated before the code beside them. What the kit needs of it is handed over through one global.
 
+import { addTimer, clearTimers, dropTimer, epoch, nextInstant, PageDate, PageStorage, random, RealDate, runTimers, virtualTime } from './page-time.ts'
+
 /** What the kit takes over from the environment. */
 export interface PageEnvironment {
   readonly logged: Logged
@@ -12,16 +14,6 @@ export interface PageEnvironment {
   virtualTime(): number
   runTimers(instant: number): void
   clearTimers(): void
-}
-
-type Callback = (...values: unknown[]) => void
-
-interface Timer {
-  readonly id: number
-  readonly callback: Callback
-  readonly values: readonly unknown[]
-  readonly every: number | undefined
-  at: number
 }
 
 interface Logged {
@@ -48,96 +40,6 @@ function describe(values: readonly unknown[]): string {
       .slice(0, maximumMessageLength)
   } catch {
     return 'an error that cannot be described'
-  }
-}
-
-let now = 0
-let nextId = 1
-const timers = new Map<number, Timer>()
-
-function addTimer(callback: unknown, delay: unknown, every: boolean, values: readonly unknown[]): number {
-  const id = nextId++
-  const wait = Math.max(0, Number(delay) || 0)
-  if (typeof callback === 'function') timers.set(id, { id, callback: callback as Callback, values, every: every ? Math.max(1, wait) : undefined, at: now + wait })
-  return id
-}
-
-/** The instant of the next timer that is due no later than `horizon`, or undefined. */
-function nextInstant(horizon: number): number | undefined {
-  let earliest: number | undefined
-  for (const timer of timers.values()) if (timer.at <= horizon && (earliest === undefined || timer.at < earliest)) earliest = timer.at
-  return earliest
-}
-
-/** Milliseconds of virtual time since the page was opened. */
-function virtualTime(): number {
-  return now
-}
-
-/** Moves time to `instant` and runs what is due then, each timer once, in the order of their making. */
-function runTimers(instant: number): void {
-  now = Math.max(now, instant)
-  const due = [...timers.values()].filter((timer) => timer.at <= now).sort((a, b) => a.at - b.at || a.id - b.id)
-  for (const timer of due) {
-    if (!timers.has(timer.id)) continue
-    if (timer.every === undefined) timers.delete(timer.id)
-    else timer.at = now + timer.every
-    try {
-      timer.callback(...timer.values)
-    } catch (error) {
-      record('errors', [error])
-    }
-  }
-}
-
-/** Forgets every timer, so that a page that is opened again starts from nothing. */
-function clearTimers(): void {
-  timers.clear()
-}
-
-// A small generator (mulberry32): the page's chance is the same in every run.
-let chance = 0x5a7c4e1
-function random(): number {
-  chance = (chance + 0x6d2b79f5) | 0
-  let mixed = Math.imul(chance ^ (chance >>> 15), 1 | chance)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-}
-
-/** 2026-01-01T12:00:00Z: the page's clock starts here. */
-const epoch = 1_767_268_800_000
-const RealDate = Date
-
-class PageDate extends RealDate {
-  constructor(...values: []) {
-    // With no argument a date is the present, and the present is virtual.
-    if (values.length === 0) super(epoch + now)
-    else super(...values)
-  }
-  static override now(): number {
-    return epoch + now
-  }
-}
-
-class Storage {
-  readonly #values = new Map<string, string>()
-  get length(): number {
-    return this.#values.size
-  }
-  getItem(key: unknown): string | null {
-    return this.#values.get(String(key)) ?? null
-  }
-  setItem(key: unknown, value: unknown): void {
-    this.#values.set(String(key), String(value))
-  }
-  removeItem(key: unknown): void {
-    this.#values.delete(String(key))
-  }
-  clear(): void {
-    this.#values.clear()
-  }
-  key(index: number): string | null {
-    return [...this.#values.keys()][index] ?? null
   }
 }
 
@@ -183,7 +85,7 @@ function btoa(text: unknown): string {
 }
 
 const silent = (): void => {}
-const clock = { now: () => now, timeOrigin: epoch, mark: silent, measure: silent }
+const clock = { now: virtualTime, timeOrigin: epoch, mark: silent, measure: silent }
 
 /** Puts the page's functions onto the global object of the context. */
 function furnish(page: Record<string, unknown>): void {
@@ -192,7 +94,7 @@ function furnish(page: Record<string, unknown>): void {
     self: page,
     setTimeout: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, false, values),
     setInterval: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, true, values),
-    requestAnimationFrame: (callback: unknown) => addTimer(callback, 16, false, [now + 16]),
+    requestAnimationFrame: (callback: unknown) => addTimer(callback, 16, false, [virtualTime() + 16]),
     requestIdleCallback: (callback: unknown) => addTimer(callback, 1, false, [{ didTimeout: false, timeRemaining: () => 10 }]),
     queueMicrotask: (callback: () => void) => void Promise.resolve().then(callback).catch((error: unknown) => record('errors', [error])),
     performance: clock,
@@ -201,8 +103,8 @@ function furnish(page: Record<string, unknown>): void {
     reportError: (error: unknown) => record('errors', [error]),
     navigator: { userAgent: 'Satchel', language: 'en-US', languages: ['en-US'], onLine: false },
     location: { href: 'about:blank', pathname: 'blank', protocol: 'about:', host: '', hostname: '', search: '', hash: '', origin: 'null', reload: silent, assign: silent, replace: silent },
-    localStorage: new Storage(),
-    sessionStorage: new Storage(),
+    localStorage: new PageStorage(),
+    sessionStorage: new PageStorage(),
     fetch: () => Promise.reject(new TypeError('there is no network here')),
     alert: silent,
     confirm: () => false,
@@ -218,7 +120,7 @@ function furnish(page: Record<string, unknown>): void {
     innerHeight: 800,
     devicePixelRatio: 1,
   })
-  for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback']) page[name] = (id: number) => void timers.delete(id)
+  for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback']) page[name] = (id: number) => dropTimer(id)
   Object.defineProperty(PageDate.prototype, 'constructor', { value: PageDate })
   Object.defineProperty(RealDate.prototype, 'constructor', { value: PageDate })
   Math.random = random
@@ -226,5 +128,5 @@ function furnish(page: Record<string, unknown>): void {
 
 const scope = globalThis as unknown as Record<string, unknown>
 furnish(scope)
-const environment: PageEnvironment = { logged, record, nextInstant, virtualTime, runTimers, clearTimers }
+const environment: PageEnvironment = { logged, record, nextInstant, virtualTime, runTimers: (instant) => runTimers(instant, (error) => record('errors', [error])), clearTimers }
 scope['satchelEnvironment'] = environment

@@ -9,14 +9,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UserError } from '../../../contract/errors.ts'
-import { pageHeight, pageWidth, renderServiceReplySchema, type RenderServiceReply, type RenderServiceRequest } from '../../../contract/render-service.ts'
+import { pageHeight, pageWidth, renderServiceReplySchema, waitingFactor, type RenderServiceReply, type RenderServiceRequest } from '../../../contract/render-service.ts'
 import type { ScreenshotResult } from '../../../contract/rendered-document.ts'
 import { bundlePageKit } from '../sandbox-bundle.ts'
 import type { RenderHost } from './render-host.ts'
 
 export interface RenderServiceOptions {
   readonly host: RenderHost
-  /** A page gets so long until it is at rest; seconds. */
+  /** Processor time a page gets until it is at rest; seconds. */
   readonly seconds: number
   /** Memory of a page's process; MiB. */
   readonly megabytes: number
@@ -89,7 +89,7 @@ export function createRenderService(options: RenderServiceOptions): RenderServic
     running.pages += 1
     const id = nextId++
     const request: RenderServiceRequest = { type: 'render', id, script, width: pageWidth, height: pageHeight, milliseconds: Math.round(seconds * 1_000), megabytes, picture }
-    const answer = await ask(running, request, seconds + graceSeconds)
+    const answer = await ask(running, request, waitingFactor * seconds + graceSeconds)
     if (answer.kind === 'reply') {
       const { reply } = answer
       if (reply.type === 'rendered' && reply.id === id) return { screenshot: { png: Buffer.from(reply.png, 'base64'), facts: reply.facts } }
