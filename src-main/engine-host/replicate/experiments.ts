@@ -2,7 +2,7 @@
 //
 //   sweep      the learning rate of every method, on seeds of their own
 //   compare    every method at its learning rate, on the seeds of the result
-//   regimes    BoT-GRPO and GRPO from bases that are rarely right, sometimes right, and that know no better
+//   regimes    BoT-GRPO and GRPO where the outcome has no grades, and from bases that are sometimes right or know no better
 //   ablations  what each part of BoT-GRPO is worth
 import type { RunConfigInput } from '../../contract/run-config.ts'
 import { presetFragment, type ConfigFragment } from '../../contract/methods.ts'
@@ -51,7 +51,7 @@ export interface Scale {
 }
 
 export const scales: Readonly<Record<'full' | 'smoke', Scale>> = {
-  full: { steps: 40, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], sweepSeeds: [101, 102], learningRates: [5e-4, 1e-3, 2e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
+  full: { steps: 40, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], sweepSeeds: [101, 102], learningRates: [1e-3, 2e-3, 4e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
   smoke: { steps: 2, sweepSteps: 1, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], sweepSeeds: [101], learningRates: [1e-3], promptsPerStep: 2, tasks: ['react'], regimes: false, ablations: false },
 }
 
@@ -66,9 +66,25 @@ export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare',
 
 /** What one run does otherwise than its method: fields of the React reward and of BoT-GRPO's estimator. */
 interface Change {
-  readonly reward?: Readonly<Record<string, number>>
+  readonly reward?: Readonly<Record<string, number | Readonly<Record<string, number>>>>
   readonly estimator?: Readonly<Record<string, string>>
 }
+
+/** A regime: where a run starts and how finely its outcome is graded. */
+interface Regime {
+  readonly base: BaseName
+  readonly change?: Change
+}
+
+/**
+ * When token credit pays. The product's outcome has grades below "compiles" (a program that parses is worth more, lint counts), which tell
+ * GRPO something of a group that fails to the last; `coarse` takes them away: every failure is worth -1.
+ */
+export const regimes = {
+  'coarse outcome': { base: 'react-rare', change: { reward: { linter: { globalWeight: 0 }, ladder: { notReact: -1, parse: -1, types: -1, bundle: -1, render: -1 } } } },
+  mixed: { base: 'react-mixed' },
+  weak: { base: 'react-weak' },
+} as const satisfies Readonly<Record<string, Regime>>
 
 interface Wanted {
   readonly stage: Stage
@@ -109,7 +125,7 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
       loss: { ...loss, klCoefficient: 0.05, klEstimator: 'k3', klPlace: 'loss' },
       optimizer: { learningRate, schedule: 'constant' },
       training: { steps, miniBatches: 4, checkpointEvery: Math.max(1, Math.ceil(steps / 4)), keepCheckpoints: 1 },
-      evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, samples: 4, k: [1, 2, 4] },
+      evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, samples: task === 'maths' ? 4 : 2, k: task === 'maths' ? [1, 2, 4] : [1, 2], shown: task === 'maths' ? 3 : scale.evaluatePrompts },
     },
   }
 }
@@ -118,6 +134,11 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
 export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>): Experiment[] {
   return scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.learningRates.flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate })))))
 }
+
+/** The name of a variant as part of a folder's name. */
+export const slug = (name: string): string => name.replaceAll(' %', '').replaceAll(' ', '-')
+
+export const regimeMethods = ['bot-grpo-safe', 'grpo'] as const
 
 /** What is taken away from or done to BoT-GRPO, on React. */
 const ablations: Readonly<Record<string, Change>> = {
@@ -131,13 +152,15 @@ const ablations: Readonly<Record<string, Change>> = {
   'flat groups kept': { estimator: { flatGroups: 'keep' } },
   'flat groups skipped': { estimator: { flatGroups: 'skip' } },
   'compiler and lint only': { reward: { requirementWeight: 0 } },
+  'noise 10 %': { reward: { compilerNoise: 0.1 } },
+  'noise 30 %': { reward: { compilerNoise: 0.3 } },
 }
 
 /** Everything else, at the learning rates the sweep chose. */
 export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, chosen: (task: Task, method: MethodName) => number): Experiment[] {
   const make = (wanted: Omit<Wanted, 'learningRate'>): Experiment => experiment(scale, files, { ...wanted, learningRate: chosen(wanted.task, wanted.method) })
   const compare = scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.seeds.map((seed) => make({ stage: 'compare', task, base: mainBase[task], method, seed }))))
-  const regimes = (scale.regimes ? (['react-mixed', 'react-weak'] as const) : []).flatMap((base) => (['bot-grpo-safe', 'bot-grpo-paper', 'grpo'] as const).flatMap((method) => scale.seeds.map((seed) => make({ stage: 'regimes', task: 'react', base, method, seed }))))
-  const ablated = Object.entries(scale.ablations ? ablations : {}).flatMap(([name, change]) => scale.seeds.slice(0, 3).map((seed) => make({ stage: 'ablations', task: 'react', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: name.replaceAll(' ', '-'), change })))
-  return [...compare, ...regimes, ...ablated]
+  const regimeRuns = Object.entries<Regime>(scale.regimes ? regimes : {}).flatMap(([name, { base, change }]) => regimeMethods.flatMap((method) => scale.seeds.slice(0, 3).map((seed) => make({ stage: 'regimes', task: 'react', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
+  const ablated = Object.entries(scale.ablations ? ablations : {}).flatMap(([name, change]) => scale.seeds.slice(0, 2).map((seed) => make({ stage: 'ablations', task: 'react', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: slug(name), change })))
+  return [...compare, ...regimeRuns, ...ablated]
 }

@@ -1,4 +1,4 @@
-// `npm run replicate [-- --out DIR] [--smoke] [--hours N]`: the comparison of estimators, run after run. It may be stopped at any moment and
+// `npm run replicate [-- --out DIR] [--smoke] [--hours N] [--parallel N]`: the comparison of estimators, run after run. It may be stopped at any moment and
 // started again: finished runs are kept, a run in progress resumes. After every run results.json and report.html are written anew.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -6,11 +6,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { runtimeVersions } from '../../engine/runtime/ort.ts'
-import { builtPath } from '../../engine/runtime/paths.ts'
+import { builtPath, resourcePath } from '../../engine/runtime/paths.ts'
+import { readPromptFile } from '../../engine/training/prompts.ts'
 import { readEvaluations, readMetrics, readStatus } from '../../engine/training/run-folder-reading.ts'
 import { baseNames, makeBase, type BaseName } from './bases.ts'
 import { mainBase, methodNames, planRest, planSweep, scales, type BaseFiles, type Experiment, type MethodName, type Task } from './experiments.ts'
 import { replicationPage, type ReplicationResults } from './page.ts'
+import { renderLooks, tally } from './preferences.ts'
 import { chooseLearningRate, summariseRun, type RunResult } from './summary.ts'
 
 interface Options {
@@ -18,12 +20,14 @@ interface Options {
   readonly scale: 'full' | 'smoke'
   /** Begin no further run after so many hours. */
   readonly hours: number
+  /** Runs at a time, each on its share of the cores: a run alone leaves a core idle while it waits for scores. */
+  readonly parallel: number
 }
 
 function readOptions(words: readonly string[]): Options {
   const after = (name: string): string | undefined => (words.includes(name) ? words[words.indexOf(name) + 1] : undefined)
   const scale = words.includes('--smoke') ? 'smoke' : 'full'
-  return { out: resolve(after('--out') ?? (scale === 'smoke' ? 'replication-smoke' : 'replication')), scale, hours: Number(after('--hours') ?? Infinity) }
+  return { out: resolve(after('--out') ?? (scale === 'smoke' ? 'replication-smoke' : 'replication')), scale, hours: Number(after('--hours') ?? Infinity), parallel: Math.max(1, Number(after('--parallel') ?? Math.min(2, cpus().length))) }
 }
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -43,6 +47,8 @@ class Replication {
   private readonly deadline: number
   private chosen: ReplicationResults['chosen'] = []
   private ran = { runs: 0, seconds: 0 }
+  private preferences: ReplicationResults['preferences'] = []
+  private written = Promise.resolve()
 
   constructor(options: Options) {
     this.options = options
@@ -65,7 +71,29 @@ class Replication {
     }))
     if (!finished) return false
     const rest = planRest(this.scale, bases, (task, method) => this.chosenRate(task, method))
-    return this.runAll(rest, rest.length)
+    const all = await this.runAll(rest, rest.length)
+    this.preferences = await this.compareLooks(rest.filter(({ id, stage, task }) => stage === 'compare' && task === 'react' && this.results.has(id)))
+    await this.write(rest.filter(({ id }) => !this.results.has(id)).length)
+    return all
+  }
+
+  /** What every method wrote last, against what GRPO wrote for the same prompt with the same seed. */
+  private async compareLooks(experiments: readonly Experiment[]): Promise<ReplicationResults['preferences']> {
+    const references = new Map((await readPromptFile(resourcePath('demo', 'prompts.jsonl'))).map(({ id, reference }) => [id, reference ?? '']))
+    const written = new Map<string, readonly { promptId: string; text: string }[]>()
+    for (const experiment of experiments) {
+      const { values } = await readEvaluations(this.directory(experiment))
+      written.set(`${experiment.method} ${experiment.seed}`, values.at(-1)?.samplesShown ?? [])
+    }
+    const looks = await renderLooks([...[...written.values()].flat().map(({ text }) => text), ...references.values()])
+    return methodNames.filter((method) => method !== 'grpo').flatMap((method) => {
+      const pairs = this.scale.seeds.flatMap((seed) => (written.get(`${method} ${seed}`) ?? []).flatMap(({ promptId, text }) => {
+        const other = written.get(`grpo ${seed}`)?.find((sample) => sample.promptId === promptId)
+        const reference = looks.get(references.get(promptId) ?? '') ?? null
+        return other === undefined || reference === null ? [] : [{ first: looks.get(text) ?? null, second: looks.get(other.text) ?? null, reference }]
+      }))
+      return pairs.length === 0 ? [] : [{ method, tally: tally(pairs) }]
+    })
   }
 
   private chosenRate(task: Task, method: MethodName): number {
@@ -86,20 +114,23 @@ class Replication {
   }
 
   private async runAll(experiments: readonly Experiment[], planned: number): Promise<boolean> {
-    for (const [index, experiment] of experiments.entries()) {
-      if (!(await this.collect(experiment))) {
-        if (Date.now() > this.deadline) {
-          await this.write(experiments.length - index)
-          return false
-        }
-        const left = this.ran.runs === 0 ? '' : `, about ${Math.ceil(((this.ran.seconds / this.ran.runs) * (planned - index)) / 60)} minutes left in this part`
-        say(`run ${index + 1} of ${experiments.length}: ${experiment.id}${left}`)
+    const waiting: Experiment[] = []
+    for (const experiment of experiments) if (!(await this.collect(experiment))) waiting.push(experiment)
+    let missing = waiting.length
+    await this.write(missing)
+    const worker = async (): Promise<void> => {
+      while (waiting.length > 0 && Date.now() <= this.deadline) {
+        const experiment = waiting.shift() as Experiment
+        const left = this.ran.runs === 0 ? '' : `, about ${Math.ceil(((this.ran.seconds / this.ran.runs) * (planned - experiments.length + missing)) / 60 / this.options.parallel)} minutes left in this part`
+        say(`${experiments.length - missing} of ${experiments.length} runs are done, now ${experiment.id}${left}`)
         await this.train(experiment)
         if (!(await this.collect(experiment))) throw new Error(`${experiment.id} ended without being done`)
+        missing -= 1
+        await this.write(missing)
       }
-      await this.write(experiments.length - index - 1)
     }
-    return true
+    await Promise.all(Array.from({ length: this.options.parallel }, worker))
+    return missing === 0
   }
 
   private directory(experiment: Experiment): string {
@@ -110,7 +141,7 @@ class Replication {
     const directory = this.directory(experiment)
     const before = Date.now()
     const file = `${directory}.json`
-    await writeFile(file, JSON.stringify(experiment.config, null, 2))
+    await writeFile(file, JSON.stringify({ ...experiment.config, threads: Math.max(1, Math.floor(cpus().length / this.options.parallel)) }, null, 2))
     const code = existsSync(join(directory, 'run.json')) ? await satchel('resume', directory) : await satchel('train', file, '--out', directory)
     if (code !== 0) throw new Error(`${experiment.id} ended with exit code ${code}`)
     this.ran = { runs: this.ran.runs + 1, seconds: this.ran.seconds + (Date.now() - before) / 1000 }
@@ -125,14 +156,21 @@ class Replication {
     return true
   }
 
-  private async write(missing: number): Promise<void> {
+  /** One after another: two runs may end at once. */
+  private write(missing: number): Promise<void> {
+    this.written = this.written.then(() => this.writeNow(missing))
+    return this.written
+  }
+
+  private async writeNow(missing: number): Promise<void> {
     const results: ReplicationResults = {
       scale: this.options.scale,
-      machine: { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, 'memory GiB': Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime },
+      machine: { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, 'runs at a time': this.options.parallel, 'memory GiB': Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime },
       steps: this.scale.steps,
       missing,
       chosen: this.chosen,
       runs: [...this.results.values()],
+      preferences: this.preferences,
     }
     await writeFile(join(this.options.out, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
     await writeFile(join(this.options.out, 'report.html'), replicationPage(results))

@@ -1,7 +1,8 @@
 // The report of the replication: one HTML file, nothing to load. Numbers first, then curves, then what was not done.
 import { lineChart, seriesColours } from '../../engine/training/report-chart.ts'
 import { escapeHtml } from '../../engine/training/report.ts'
-import { methodNames, methods, type MethodName, type Stage, type Task } from './experiments.ts'
+import { mainBase, methodNames, methods, regimeMethods, regimes, slug, type MethodName, type Stage, type Task } from './experiments.ts'
+import type { Tally } from './preferences.ts'
 import { area, peakToFinal, speedUp, spread, stepsTo, thresholds, type RunResult, type Spread } from './summary.ts'
 
 export interface ReplicationResults {
@@ -12,6 +13,8 @@ export interface ReplicationResults {
   readonly missing: number
   readonly chosen: readonly { readonly task: Task; readonly method: MethodName; readonly learningRate: number }[]
   readonly runs: readonly RunResult[]
+  /** Held-out React programs of every method against GRPO's, same prompt and seed; there once the comparison is whole. */
+  readonly preferences: readonly { readonly method: MethodName; readonly tally: Tally }[]
 }
 
 const style = 'body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1d2530;background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem}th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #d8dde4}th:first-child,td:first-child{text-align:left}.quiet{color:#5b6675}.charts{display:flex;flex-wrap:wrap;gap:1.5rem}figure{margin:0;width:26rem}svg .grid{stroke:#d8dde4}svg .tick{font-size:11px;fill:#5b6675}svg .dot{fill:#fff;stroke-width:2}.legend span{margin-right:1.2rem}.legend i{display:inline-block;width:.9rem;height:.9rem;margin-right:.4rem;vertical-align:-.1rem}@media(prefers-color-scheme:dark){body{color:#e4e8ee;background:#12161c}th,td{border-color:#2c343f}svg .grid{stroke:#2c343f}.quiet,svg .tick{color:#98a3b3;fill:#98a3b3}svg .dot{fill:#12161c}}'
@@ -78,27 +81,43 @@ function sweepTable(results: ReplicationResults, task: Task): string {
   return table(['area under the held-out curve', ...rates.map((rate) => `learning rate ${rate}`)], rows)
 }
 
+/** pass@k of the last evaluation, median and range over seeds. */
+function passTable(results: ReplicationResults): string {
+  const rows = methodNames.flatMap((method) => {
+    const last = results.runs.filter((run) => run.stage === 'compare' && run.task === 'maths' && run.method === method).flatMap(({ curve }) => curve.slice(-1))
+    const ks = Object.keys(last[0]?.passAtK ?? {})
+    return ks.length === 0 ? [] : [{ ks, row: [escapeHtml(methods[method].label), ...ks.map((k) => ranged(spread(last.map(({ passAtK }) => passAtK[k] ?? 0)), share))] }]
+  })
+  return rows.length === 0 ? '' : table(['last evaluation, 4 samples a problem', ...(rows[0]?.ks ?? []).map((k) => `pass@${k}`)], rows.map(({ row }) => row))
+}
+
+function preferenceTable({ preferences }: ReplicationResults): string {
+  if (preferences.length === 0) return ''
+  const rows = preferences.map(({ method, tally: { wins, ties, losses } }) => [escapeHtml(methods[method].label), String(wins), String(ties), String(losses), share((wins + ties / 2) / Math.max(1, wins + ties + losses))])
+  return `<h3>Preferred to GRPO's program</h3>${table(['last evaluation, same prompt and seed', 'wins', 'ties', 'losses', 'win rate (a tie counts half)'], rows)}<p class="quiet">No judge model took part. A program is preferred when the elements and texts of its rendered page lie closer to those of the prompt's reference; one that does not render loses to any that does.</p>`
+}
+
 /** The whole page. */
 export function replicationPage(results: ReplicationResults): string {
   const select = (stage: Stage, base: string, method: MethodName, variant = ''): RunResult[] => results.runs.filter((run) => run.stage === stage && run.base === base && run.method === method && run.variant === variant)
-  const byMethod = (stage: Stage, base: string, names: readonly MethodName[]): [string, RunResult[]][] => names.map((method) => [methods[method].label, select(stage, base, method)])
-  const part = (stage: Stage, base: string, names: readonly MethodName[]): string => {
-    const groups = byMethod(stage, base, names)
+  const byMethod = (stage: Stage, base: string, names: readonly MethodName[], variant: string): [string, RunResult[]][] => names.map((method) => [methods[method].label, select(stage, base, method, variant)])
+  const part = (stage: Stage, base: string, names: readonly MethodName[], variant = ''): string => {
+    const groups = byMethod(stage, base, names, variant)
     return comparison(results, stage, base, groups, groups.find(([label]) => label === methods.grpo.label)?.[1] ?? [])
   }
   const tasks = [...new Set(results.runs.map(({ task }) => task))]
-  const bases = [...new Set(results.runs.filter(({ stage }) => stage === 'regimes').map(({ base }) => base))]
+  const reached = Object.entries(regimes).filter(([name]) => results.runs.some(({ stage, variant }) => stage === 'regimes' && variant === slug(name)))
   const variants = [...new Set(results.runs.filter(({ stage }) => stage === 'ablations').map(({ variant }) => variant))]
   const complete = select('compare', 'react-rare', 'bot-grpo-safe')
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Does token credit pay?</title><style>${style}</style></head><body>
 <h1>Does token credit pay?</h1>
 <p class="quiet">${escapeHtml(Object.entries(results.machine).map(([name, value]) => `${name} ${value}`).join(', '))}. Scale: ${escapeHtml(results.scale)}. ${results.runs.length} runs${results.missing === 0 ? '' : `; ${results.missing} planned runs are missing, so nothing below is final`}.</p>
 <p>One backbone, identical rewards, data, seeds, sampling and budget; only credit assignment differs. A rate is that of held-out prompts: programs that compile (React), right answers (maths). Ranges in brackets are over seeds; the interval of "times sooner" is a 95 % bootstrap over seeds, and a rate never reached counts as one step more than the run had.</p>
-${tasks.map((task) => `<h2>Learning rates, ${task}</h2>${sweepTable(results, task)}<h2>Comparison, ${task}</h2>${part('compare', task === 'react' ? 'react-rare' : 'maths', methodNames)}`).join('')}
-${bases.length === 0 ? '' : `<h2>When it pays: other bases</h2>${bases.map((base) => `<h3>${escapeHtml(base)}</h3>${part('regimes', base, ['bot-grpo-paper', 'bot-grpo-safe', 'grpo'])}`).join('')}`}
+${tasks.map((task) => `<h2>Learning rates, ${task}</h2>${sweepTable(results, task)}<h2>Comparison, ${task}</h2>${part('compare', mainBase[task], methodNames)}${task === 'maths' ? passTable(results) : preferenceTable(results)}`).join('')}
+${reached.length === 0 ? '' : `<h2>When it pays: other outcomes and bases</h2>${reached.map(([name, { base }]) => `<h3>${escapeHtml(name)} (${escapeHtml(base)})</h3>${part('regimes', base, regimeMethods, slug(name))}`).join('')}`}
 ${variants.length === 0 ? '' : `<h2>Ablations of BoT-GRPO (React, safe defaults)</h2>${comparison(results, 'ablations', 'react-rare', [['unchanged', complete], ...variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', 'react-rare', 'bot-grpo-safe', variant)])], complete)}`}
 <h2>What this does not show</h2>
-<p>No judge model took part, and programs were not compared by how they look. Noise in the local reward was not varied.</p>
+<p>One small backbone on two tasks with generated prompts; no judge model took part. Learning rates were chosen for the comparison and kept in the other parts. Other bases, longer runs and larger models may order the methods otherwise.</p>
 </body></html>
 `
 }
