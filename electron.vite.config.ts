@@ -18,6 +18,7 @@ export default defineConfig({
           tools: resolve('src-main/engine-host/tools.ts'),
           'engine-child': resolve('src-main/engine-host/engine-child.ts'),
           'reward-worker': resolve('src-main/engine-host/reward-worker.ts'),
+          'judge-worker': resolve('src-main/engine-host/judge-worker.ts'),
           'render-sandbox': resolve('src-main/engine-host/render-sandbox.ts'),
           // Not run by Node: bundled once more when a sandbox starts, into the script its contexts evaluate.
           'render-sandbox-environment': resolve('src-main/engine-host/render-sandbox-environment.ts'),

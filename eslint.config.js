@@ -3,7 +3,7 @@ import js from '@eslint/js'
 import svelte from 'eslint-plugin-svelte'
 import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
-import { house, socketFile, socketGlobals } from './eslint.rooms.js'
+import { house, socketFiles, socketGlobals } from './eslint.rooms.js'
 
 const noSockets = socketGlobals.map((name) => ({ name, message: 'It opens a socket; Satchel opens none.' }))
 const globalObjects = ['window', 'self', 'global']
@@ -54,7 +54,7 @@ export default defineConfig(
     },
   },
   {
-    files: [socketFile],
+    files: socketFiles,
     rules: { 'no-restricted-globals': ['error', { globals: noSockets.filter(({ name }) => name !== 'fetch'), checkGlobalObject: true, globalObjects }] },
   },
 )

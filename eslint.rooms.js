@@ -35,20 +35,24 @@ const reservedPackages = {
   '@huggingface/hub': ['src-main/engine/models/hub-client.ts', 'test'],
 }
 
-/** The one file that opens sockets, what is built on it, and the only places that may import either: a download is loaded when it is asked for. */
-export const socketFile = 'src-main/engine/models/hub-client.ts'
+/** The two files that open sockets, what is built on them, and the only places that may import either: a download is loaded when it is asked for, a judge's server when a reward names one. */
+const hubClient = 'src-main/engine/models/hub-client.ts'
+const judgeClient = 'src-main/engine/rewards/judge/judge-client.ts'
+export const socketFiles = [hubClient, judgeClient]
 const reservedFiles = {
-  [socketFile]: ['src-main/engine/models/hub-download.ts', 'test'],
+  [hubClient]: ['src-main/engine/models/hub-download.ts', 'test'],
+  [judgeClient]: ['src-main/engine/rewards/judge/server-judge.ts', 'test'],
+  'src-main/engine/rewards/judge/server-judge.ts': ['src-main/engine/rewards/judge/open-rewards.ts', 'test'],
   'src-main/engine/models/hub-download.ts': ['src-main/engine-host/cli-download.ts', 'src-main/engine-host/tools/download.ts', 'test'],
 }
 
-/** Modules that open a socket. Satchel works without a network: nothing but tests may import them; a download uses the global fetch, in one file. */
+/** Modules that open a socket. Satchel works without a network: nothing but tests may import them; downloads and judges use the global fetch, in one file each. */
 const socketModules = new Set(['net', 'http', 'https', 'http2', 'dgram', 'tls', 'dns', 'dns/promises', 'inspector', 'inspector/promises', 'undici', 'ws'])
 
 /** Files that import socket modules in order to take them away from generated code. */
 const socketRemovers = new Set(['src-main/engine-host/render-sandbox.ts'])
 
-/** Globals that open a socket, forbidden in every room but the tests; `socketFile` has fetch. */
+/** Globals that open a socket, forbidden in every room but the tests; `socketFiles` have fetch. */
 export const socketGlobals = ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'WebTransport', 'RTCPeerConnection']
 
 /** @param {string} file absolute path @returns {string} path from the root with forward slashes */

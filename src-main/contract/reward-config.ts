@@ -16,6 +16,26 @@ export type RewardConfigInput = z.input<typeof rewardConfigSchema>
 
 export type Recipe = RewardConfig['recipe']
 
+/**
+ * The configuration with every path in it (a function's file, prompt files, models of judges) put through `place`, such as one that makes it
+ * absolute. Empty ones stay empty.
+ */
+export function withRewardPaths(config: RewardConfig, place: (path: string) => string): RewardConfig {
+  const placed = (path: string): string => (path === '' ? '' : place(path))
+  const prompted = <Judge extends { readonly promptFile: string }>(judge: Judge): Judge => ({ ...judge, promptFile: placed(judge.promptFile) })
+  const judge = config.judge.kind === 'model' ? { ...config.judge, model: placed(config.judge.model) } : config.judge
+  switch (config.recipe) {
+    case 'react':
+      return { ...config, judge, codeJudge: prompted(config.codeJudge), screenshotJudge: prompted(config.screenshotJudge) }
+    case 'maths':
+      return { ...config, judge, stepChecks: prompted(config.stepChecks), prm: { ...config.prm, folder: placed(config.prm.folder) } }
+    case 'code':
+      return { ...config, judge, codeJudge: prompted(config.codeJudge) }
+    case 'custom':
+      return { ...config, judge, file: placed(config.file), answerJudge: prompted(config.answerJudge) }
+  }
+}
+
 type Completed<Input> = Input extends { readonly recipe: infer Name extends Recipe } ? Extract<RewardConfig, { recipe: Name }> : ReactRewardConfig
 
 /** Fills in every default. Throws a ZodError naming the field for a value that is out of range or unknown. */

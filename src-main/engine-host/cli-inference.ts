@@ -5,7 +5,7 @@ import { UserError } from '../contract/errors.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
 import { checkReward } from '../engine/rewards/check-reward.ts'
-import { createRewardPool } from '../engine/rewards/reward-pool.ts'
+import { openRewards } from '../engine/rewards/judge/open-rewards.ts'
 import { createStream } from '../engine/runtime/random.ts'
 import { evaluate } from '../engine/training/evaluation.ts'
 import { encodePrompts, longestSequence, readPromptFile } from '../engine/training/prompts.ts'
@@ -144,7 +144,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
     evaluation: { every: 1, prompts: rows.length, samples: options.n, k: options.k, temperature: options.temperature },
   }
   const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
-  const pool = createRewardPool({ workers: options.workers, config: reward })
+  const pool = await openRewards({ workers: options.workers, config: reward })
   const view = createProgressView(process.stderr)
   try {
     const { tokenizer, stopIds, encodePrompt } = session

@@ -7,9 +7,10 @@ import { chatConfigSchema } from '../contract/chat-config.ts'
 import type { ChatConfig } from '../contract/chat-config.ts'
 import { UserError } from '../contract/errors.ts'
 import type { RewardConfig } from '../contract/reward-config.ts'
-import { rewardConfigSchema } from '../contract/reward-config.ts'
+import { rewardConfigSchema, withRewardPaths } from '../contract/reward-config.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
+import { modelBeside } from './model-names.ts'
 
 export interface DeviceOptions {
   readonly device: RunConfig['device']
@@ -96,7 +97,9 @@ export async function readReward(presetOrFile: string): Promise<RewardConfig> {
   return rewardBeside(checkFile(rewardConfigSchema, own, presetOrFile, 'Correct the field.'), presetOrFile)
 }
 
-/** A reward whose file (of a custom function) is named relative to the configuration that names it. */
-export function rewardBeside(reward: RewardConfig, configuration: string): RewardConfig {
-  return reward.recipe === 'custom' ? { ...reward, file: resolve(dirname(configuration), reward.file) } : reward
+/** A reward whose files are named relative to the configuration that names it; a judge's model may be a name that `satchel models list` shows. */
+export async function rewardBeside(reward: RewardConfig, configuration: string): Promise<RewardConfig> {
+  const folder = dirname(resolve(configuration))
+  const placed = withRewardPaths(reward, (path) => resolve(folder, path))
+  return reward.judge.kind === 'model' ? { ...placed, judge: { ...reward.judge, model: await modelBeside(folder, reward.judge.model) } } : placed
 }

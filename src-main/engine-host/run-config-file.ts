@@ -1,14 +1,12 @@
 // Configurations of runs as files: a person's own, and the one of the built-in demo.
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { UserError } from '../contract/errors.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { readJsonFile } from '../engine/models/json-file.ts'
 import { resourcePath } from '../engine/runtime/paths.ts'
 import { parseRunConfig } from '../engine/training/run-folder-reading.ts'
 import { withChanges } from './config-settings.ts'
 import { rewardBeside } from './cli-options.ts'
-import { resolveModel } from './model-names.ts'
+import { modelBeside } from './model-names.ts'
 import type { ConfigChanges } from './config-settings.ts'
 
 /**
@@ -20,19 +18,7 @@ export async function readRunConfigFile(path: string, changes: ConfigChanges = {
   const value = await readJsonFile(path, 'Name a JSON file with the configuration of a run.')
   const config = parseRunConfig(withChanges(withoutOrigin(value), changes), path)
   const folder = dirname(resolve(path))
-  return { ...config, model: await modelBeside(folder, config.model), data: { ...config.data, prompts: resolve(folder, config.data.prompts) }, reward: rewardBeside(config.reward, path) }
-}
-
-/** A name nobody knows stays a path: whoever opens it tells what is missing there. */
-async function modelBeside(folder: string, model: string): Promise<string> {
-  const path = resolve(folder, model)
-  if (existsSync(path)) return path
-  try {
-    return resolve(await resolveModel(model))
-  } catch (error) {
-    if (error instanceof UserError && error.envelope.code === 'not-found') return path
-    throw error
-  }
+  return { ...config, model: await modelBeside(folder, config.model), data: { ...config.data, prompts: resolve(folder, config.data.prompts) }, reward: await rewardBeside(config.reward, path) }
 }
 
 /** The configuration of the built-in demo: a small model, React prompts, minutes on a CPU. */

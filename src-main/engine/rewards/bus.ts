@@ -18,6 +18,8 @@ export interface TokenRewards {
   readonly localBySource: Readonly<Record<string, Float64Array>>
 }
 
+const judgeSources = ['codeJudge', 'screenshotJudge', 'answerJudge']
+
 /** What the outcome is made of. */
 type Verdict = Pick<ScoredCompletion, 'sources' | 'stages' | 'requirementScore'>
 
@@ -48,21 +50,22 @@ function gatedSum(parts: readonly { readonly source: string; readonly value: num
   return rung + Math.max(-0.499 * below, Math.min(0.499 * above, others))
 }
 
-/** The outcome on which flatness of a group is tested: no local signal, no style. */
+/** The outcome on which flatness of a group is tested: no local signal, no style; what judges say only where it is graded. */
 export function outcomeOf({ sources, stages, requirementScore }: Verdict, config: RewardConfig, step?: number): number {
   const global = (name: string): number => sources.find(({ source }) => source === name)?.global ?? 0
   const weight = (name: string): number => sourceWeights(config, name, step).globalWeight
+  const judged = config.gradedOutcome ? judgeSources.reduce((sum, name) => (sources.some(({ source }) => source === name) ? sum + weight(name) * global(name) : sum), 0) : 0
   switch (config.recipe) {
     case 'react': {
       const reached = config.gradedOutcome ? global('compiler') : stages.render ? config.ladder.compiled : config.ladder.parse
-      return weight('compiler') * reached + weight('requirements') * requirementScore
+      return weight('compiler') * reached + weight('requirements') * requirementScore + judged
     }
     case 'maths':
       return weight('answer') * global('answer')
     case 'code':
-      return config.gradedOutcome ? weight('compiler') * global('compiler') + weight('tests') * global('tests') : Number(stages.render)
+      return config.gradedOutcome ? weight('compiler') * global('compiler') + weight('tests') * global('tests') + judged : Number(stages.render)
     case 'custom':
-      return config.gradedOutcome ? weight('custom') * global('custom') : Number(stages.render)
+      return config.gradedOutcome ? weight('custom') * global('custom') + judged : Number(stages.render)
   }
 }
 

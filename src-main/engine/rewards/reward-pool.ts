@@ -225,7 +225,7 @@ function takeBatch(queue: Waiting[], workers: number): Job[] {
 }
 
 /** What a worker needs of this process's environment: where things lie, and nothing a secret could hide in. */
-function workerEnvironment(): NodeJS.ProcessEnv {
+export function workerEnvironment(): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = { TZ: 'UTC' }
   for (const name of ['PATH', 'Path', 'SATCHEL_ROOT', 'ESBUILD_BINARY_PATH', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'HOME']) {
     const value = process.env[name]

@@ -2,7 +2,7 @@
 import type { RewardConfig } from '../../contract/reward-config.ts'
 import type { PromptRow, ScoredCompletion, TokenOffsets } from '../../contract/rewards.ts'
 import { tokenRewards, type TokenRewards } from './bus.ts'
-import { createRewardPool } from './reward-pool.ts'
+import { openRewards } from './judge/open-rewards.ts'
 
 /** A completion to score. With offsets the answer holds token rewards. */
 export interface ScoreRow extends PromptRow {
@@ -28,13 +28,13 @@ const rowsAtATime = 128
 
 /**
  * Scores every row, in order.
- * @throws UserError when no reward worker can start; Error when a row's offsets belong to another text
+ * @throws UserError when no reward worker can start or a judge cannot be asked; Error when a row's offsets belong to another text
  */
 export async function scoreRows(rows: readonly ScoreRow[], options: ScoreOptions): Promise<ScoredRow[]> {
   for (const { id, completion, offsets } of rows) {
     if (offsets !== undefined && offsets.text !== completion) throw new Error(`row ${id}: the token offsets belong to another text`)
   }
-  const pool = createRewardPool({ workers: options.workers ?? 1, config: options.config })
+  const pool = await openRewards({ workers: options.workers ?? 1, config: options.config })
   try {
     const scored: ScoredRow[] = []
     for (let from = 0; from < rows.length; from += rowsAtATime) {

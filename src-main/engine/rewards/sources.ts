@@ -17,8 +17,19 @@ interface SourceSettings extends SourceWeights {
   readonly mapping: SpanMapping
 }
 
+/** The judges a configuration asks that are sources of their own. */
+export function judgesOf(config: RewardConfig): { readonly codeJudge: boolean; readonly screenshotJudge: boolean; readonly answerJudge: boolean } {
+  const asked = (judge: { readonly enabled: boolean }): boolean => config.judge.kind !== 'none' && judge.enabled
+  return {
+    codeJudge: (config.recipe === 'react' || config.recipe === 'code') && asked(config.codeJudge),
+    screenshotJudge: config.recipe === 'react' && asked(config.screenshotJudge),
+    answerJudge: config.recipe === 'custom' && asked(config.answerJudge),
+  }
+}
+
 /** The sources of a recipe, by the name they report under. */
 function settingsOf(config: RewardConfig): Readonly<Record<string, SourceSettings>> {
+  const judges = judgesOf(config)
   switch (config.recipe) {
     case 'react':
       return {
@@ -26,13 +37,15 @@ function settingsOf(config: RewardConfig): Readonly<Record<string, SourceSetting
         lint: { ...config.linter, mapping: 'lines' },
         // The requirements are graded by their own weight and have no spans.
         requirements: { ...config.requirements, globalWeight: config.requirementWeight, localWeight: 0, localBound: 0, mapping: 'lines' },
+        ...(judges.codeJudge ? { codeJudge: { ...config.codeJudge, mapping: 'lines' } } : {}),
+        ...(judges.screenshotJudge ? { screenshotJudge: { ...config.screenshotJudge, mapping: 'lines' } } : {}),
       }
     case 'maths':
       return { answer: { ...config.answer, mapping: 'ranges' }, format: { ...config.format, mapping: 'ranges' }, steps: { ...config.steps, mapping: 'ranges' } }
     case 'code':
-      return { compiler: { ...config.compiler, mapping: 'lines' }, tests: { ...config.tests, mapping: 'lines' } }
+      return { compiler: { ...config.compiler, mapping: 'lines' }, tests: { ...config.tests, mapping: 'lines' }, ...(judges.codeJudge ? { codeJudge: { ...config.codeJudge, mapping: 'lines' } } : {}) }
     case 'custom':
-      return { custom: { ...config.custom, mapping: config.spans } }
+      return { custom: { ...config.custom, mapping: config.spans }, ...(judges.answerJudge ? { answerJudge: { ...config.answerJudge, mapping: 'ranges' } } : {}) }
   }
 }
 

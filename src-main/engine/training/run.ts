@@ -5,6 +5,7 @@ import { UserError, describeError, toEnvelope } from '../../contract/errors.ts'
 import type { EngineCommand, EngineEvent, EvaluationResult, Phase, RunState } from '../../contract/events.ts'
 import { changesOf } from '../../contract/run-changes.ts'
 import type { LiveSetting, RunChange } from '../../contract/run-changes.ts'
+import { withRewardPaths } from '../../contract/reward-config.ts'
 import type { RunConfig, RunConfigInput } from '../../contract/run-config.ts'
 import { kernelReport } from '../runtime/kernels.ts'
 import { runtimeVersions } from '../runtime/ort.ts'
@@ -41,7 +42,7 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
     tell({ type: 'state', state: 'starting', step: 0, totalSteps: 0, secondsLeft: null, runDirectory: directory, message: kernelReport() })
     if ('resume' in options.start) folder = await openRunFolder(directory)
     const config = 'resume' in options.start ? (await (folder as RunFolder).readRunJson()).config : absolutePaths(parseRunConfig(options.start.config, 'run.json'))
-    session = await openTrainingSession(config)
+    session = await openTrainingSession(config, directory)
     for (const message of session.warnings) tell({ type: 'warning', message })
     if (folder === undefined) {
       const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts), ...(config.reward.recipe === 'custom' ? { reward: await hashFile(config.reward.file) } : {}) }
@@ -64,8 +65,7 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
 
 /** Paths in run.json are absolute, so that a run can be resumed from anywhere on this machine. */
 function absolutePaths(config: RunConfig): RunConfig {
-  const reward = config.reward.recipe === 'custom' ? { ...config.reward, file: resolve(config.reward.file) } : config.reward
-  return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) }, reward }
+  return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) }, reward: withRewardPaths(config.reward, (path) => resolve(path)) }
 }
 
 /** A run resumed on another model or other prompts would be another run. */

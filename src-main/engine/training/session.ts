@@ -1,4 +1,5 @@
 // Opens what a run works with - device, model, tokenizer, prompts, sampler, passes, reward processes - and closes it again.
+import { join } from 'node:path'
 import { UserError } from '../../contract/errors.ts'
 import type { PromptRow } from '../../contract/rewards.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
@@ -10,7 +11,7 @@ import { createPromptEncoder } from '../models/prompt-encoder.ts'
 import { rotaryRegime, withRotaryRegime } from '../models/rotary.ts'
 import type { Tokenizer } from '../models/tokenizer.ts'
 import { checkReward } from '../rewards/check-reward.ts'
-import { createRewardPool } from '../rewards/reward-pool.ts'
+import { judgeFileName, openRewards } from '../rewards/judge/open-rewards.ts'
 import { createSampler, type Sampler } from '../rollout/sampler.ts'
 import { setKernelThreads } from '../runtime/kernels.ts'
 import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
@@ -114,16 +115,22 @@ async function openModel(config: RunConfig, device: Device, folder: ModelFolder,
   }
 }
 
-/** Opens everything a training run needs. Every prompt is checked before the first token is sampled. */
-export async function openTrainingSession(config: RunConfig): Promise<TrainingSession> {
+/**
+ * Opens everything a training run needs. Every prompt is checked before the first token is sampled.
+ * @param directory the run folder, where judges find again what they said
+ */
+export async function openTrainingSession(config: RunConfig, directory?: string): Promise<TrainingSession> {
   const rows = await readPromptFile(config.data.prompts)
   await checkReward(config.reward, rows, config.data.prompts)
   const { train, heldout } = splitPrompts(rows, { seed: config.seed, heldoutShare: config.data.heldoutShare, file: config.data.prompts })
   if (config.evaluation.every > 0 && heldout.length === 0) {
     throw new UserError({ code: 'bad-input', what: 'no prompt is held out, so there is nothing to evaluate on', place: { file: config.data.prompts, field: 'data.heldoutShare' }, remedy: 'Raise data.heldoutShare, mark rows with "split": "heldout", or set evaluation.every to 0.' })
   }
-  const model = await openModelSession(config)
-  const pool = createRewardPool({ workers: config.rewardWorkers, config: config.reward })
+  const pool = await openRewards({ workers: config.rewardWorkers, config: config.reward, ...(directory === undefined ? {} : { judgeFile: join(directory, judgeFileName) }) })
+  const model = await openModelSession(config).catch((error: unknown) => {
+    pool.dispose()
+    throw error
+  })
   try {
     const prompts = encodePrompts(rows, model.encodePrompt, { contextTokens: model.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: config.data.prompts })
     // Its start takes seconds of another core; the session goes on meanwhile, and a failure shows at the first score.

@@ -3,7 +3,7 @@
 import type { RewardConfig } from '../../../contract/reward-config.ts'
 import type { PromptRow, ScoredCompletion, TokenOffsets } from '../../../contract/rewards.ts'
 import { tokenRewards } from '../bus.ts'
-import { createRewardPool } from '../reward-pool.ts'
+import { openRewards } from '../judge/open-rewards.ts'
 import type { ScoreRow } from '../score.ts'
 import { sourceNames, sourceWeights } from '../sources.ts'
 import { honestFailure, knownCheats } from './cheats.ts'
@@ -67,14 +67,14 @@ export interface BenchVerdicts {
 
 /**
  * Tries a reward on completions; those that answer the same prompt are a group. Where a row has no token offsets, words stand in for tokens.
- * @throws UserError when no reward worker can start
+ * @throws UserError when no reward worker can start or a judge cannot be asked
  */
 export async function benchReward(rows: readonly ScoreRow[], { config, workers, scorings = 3, onProgress }: BenchOptions): Promise<BenchReport> {
   const trials = benchTrials(config, rows)
   const runs: ScoredCompletion[][] = []
   for (let scoring = 0; scoring < scorings; scoring++) {
-    // A pool of its own each time: verdicts are remembered, and a repeated one would prove nothing.
-    const pool = createRewardPool({ workers, config })
+    // A pool of its own each time: verdicts are remembered, by judges as well, and a repeated one would prove nothing.
+    const pool = await openRewards({ workers, config })
     try {
       const items = rows.map((row) => ({ id: row.id, row, text: row.completion }))
       runs.push(await pool.score(scoring === 0 ? [...items, ...trials.map(({ row, text, name }) => ({ id: name, row, text }))] : items))

@@ -1,0 +1,131 @@
+// A reward ready to score: the pool of reward processes and, where the configuration has judges, those behind it.
+import type { JudgeConfig, ServerJudgeConfig } from '../../../contract/judge-config.ts'
+import type { CodeRewardConfig, MathsRewardConfig, ReactRewardConfig, RewardConfig } from '../../../contract/reward-config.ts'
+import { createRewardPool, type RewardPool } from '../reward-pool.ts'
+import { judgesOf } from '../sources.ts'
+import type { JudgeBackend } from './judge-backend.ts'
+import { createJudgeCache } from './judge-cache.ts'
+import { startJudgeProcess } from './judge-process.ts'
+import { readJudgePrompts } from './judge-prompts.ts'
+import { createJudgedRewards, type Judge, type StepModel } from './judged-rewards.ts'
+import { openPageCamera, type PageCamera } from './page-camera.ts'
+import { createPatientJudge, type PatientJudge } from './patience.ts'
+
+export interface OpenRewardsOptions {
+  readonly config: RewardConfig
+  readonly workers: number
+  /** Where verdicts of judges are kept for a resumed run; without it they are forgotten with the process. */
+  readonly judgeFile?: string
+}
+
+/** Name of `judgeFile` in a run folder. */
+export const judgeFileName = 'judges.jsonl'
+
+/**
+ * Opens a reward. Judges are tried before anything is scored, so that a run does not begin with one that cannot answer.
+ * @throws UserError saying what a judge lacks: a server that does not answer, a model or prompt file that is not there, a browser for pictures
+ */
+export async function openRewards({ config, workers, judgeFile }: OpenRewardsOptions): Promise<RewardPool> {
+  const opened: { dispose(): void }[] = []
+  const dispose = (): void => opened.splice(0).forEach((one) => one.dispose())
+  try {
+    const judges = await openJudges(config, (one) => {
+      opened.push(one)
+      return one
+    })
+    const pool = createRewardPool({ workers, config })
+    return judges.length === 0 ? pool : createJudgedRewards(pool, { config, judges, cache: createJudgeCache(judgeFile), dispose })
+  } catch (error) {
+    dispose()
+    throw error
+  }
+}
+
+type Keep = <One extends { dispose(): void }>(one: One) => One
+
+async function openJudges(config: RewardConfig, keep: Keep): Promise<Judge[]> {
+  const { judge } = config
+  switch (config.recipe) {
+    case 'react':
+      return [...(await openCodeJudge(config, keep)), ...(await openScreenshotJudge(config, keep))]
+    case 'code':
+      return openCodeJudge(config, keep)
+    case 'custom': {
+      if (judge.kind === 'none' || !judgesOf(config).answerJudge) return []
+      const prompts = await readJudgePrompts('answer', config.answerJudge.promptFile)
+      return [{ kind: 'completion', source: 'answerJudge', by: keep(await openJudge(judge)), prompts }]
+    }
+    case 'maths':
+      switch (config.stepChecks.by) {
+        case 'verifier':
+          return []
+        case 'judge': {
+          if (judge.kind === 'none') throw new Error('steps are to be judged and there is no judge')
+          const prompts = await readJudgePrompts('steps', config.stepChecks.promptFile)
+          return [{ kind: 'steps', source: 'steps', by: keep(await openJudge(judge)), prompts }]
+        }
+        case 'model':
+          return [{ kind: 'step-model', source: 'steps', by: keep(await openStepModel(config.prm)) }]
+      }
+  }
+}
+
+async function openCodeJudge(config: ReactRewardConfig | CodeRewardConfig, keep: Keep): Promise<Judge[]> {
+  const { judge, codeJudge: { lines, promptFile } } = config
+  if (judge.kind === 'none' || !judgesOf(config).codeJudge) return []
+  const prompts = await readJudgePrompts('code', promptFile, lines === 'none' ? [] : lines === 'one-turn' ? ['score-and-lines'] : ['lines'])
+  return [{ kind: 'code', source: 'codeJudge', by: keep(await openJudge(judge)), prompts, turns: lines }]
+}
+
+async function openScreenshotJudge(config: ReactRewardConfig, keep: Keep): Promise<Judge[]> {
+  const { judge, limits, screenshotJudge: { url, model, promptFile } } = config
+  if (judge.kind !== 'server' || !judgesOf(config).screenshotJudge) return []
+  const prompts = await readJudgePrompts('screenshot', promptFile)
+  const camera = keep(await openPageCamera(limits))
+  const by = keep(await openServer({ ...judge, url: url === '' ? judge.url : url, model: model === '' && url === '' ? judge.model : model }, camera.example))
+  return [{ kind: 'picture', source: 'screenshotJudge', by, prompts, screenshotOf: camera.screenshotOf }]
+}
+
+/** Loading a model takes some servers minutes; the first question waits for it. */
+const openSeconds = 600
+
+async function openServer(config: ServerJudgeConfig, picture?: PageCamera['example']): Promise<PatientJudge> {
+  // Loaded when a judge is asked for: without one nothing that can open a socket is in the process.
+  const { openServerJudge } = await import('./server-judge.ts')
+  return createPatientJudge(await openServerJudge(config, AbortSignal.timeout(openSeconds * 1_000), picture), config)
+}
+
+/** A question that is answered too late ends in the judge's own process; only one that does not even do that costs the process. */
+const graceSeconds = 10
+
+async function openJudge(judge: Exclude<JudgeConfig, { kind: 'none' }>): Promise<PatientJudge> {
+  if (judge.kind === 'server') return openServer(judge)
+  const { model, precision, maximumAnswerTokens, timeoutSeconds } = judge
+  const child = await startJudgeProcess({ kind: 'open-model', config: { model, precision, maximumAnswerTokens } }, AbortSignal.timeout(openSeconds * 1_000))
+  const backend: JudgeBackend = {
+    identity: child.identity,
+    async ask(messages, signal) {
+      const answer = await child.work({ kind: 'ask', messages: messages.map(({ role, text }) => ({ role, text })), seconds: timeoutSeconds }, signal)
+      if (answer.kind !== 'text') throw new Error(`the judge's process answered ${answer.kind} to a question`)
+      return answer.text
+    },
+    dispose: () => child.dispose(),
+  }
+  return createPatientJudge(backend, { timeoutSeconds: timeoutSeconds + graceSeconds, retries: 1, concurrency: 1 })
+}
+
+/** A solution takes a classifier a second or two. */
+const stepModelSeconds = 300
+
+async function openStepModel(config: MathsRewardConfig['prm']): Promise<StepModel> {
+  const child = await startJudgeProcess({ kind: 'open-step-model', config }, AbortSignal.timeout(openSeconds * 1_000))
+  return {
+    identity: child.identity,
+    async steps(problem, steps) {
+      const answer = await child.work({ kind: 'steps', problem, steps }, AbortSignal.timeout(stepModelSeconds * 1_000))
+      if (answer.kind !== 'steps') throw new Error(`the process of the process-reward model answered ${answer.kind}`)
+      return [...answer.steps]
+    },
+    dispose: () => child.dispose(),
+  }
+}
