@@ -15,6 +15,7 @@ import { isRunLocked } from '../engine/training/run-folder-lock.ts'
 import { readChangesFile, readEvaluations, readMetrics, readRunDescription, readStatus } from '../engine/training/run-folder-reading.ts'
 import { newRunDirectory, sendCommand } from '../engine/training/run-folder.ts'
 import { runTraining } from '../engine/training/run.ts'
+import { tryLongestCase } from './cli-dry-run.ts'
 import { describeFields } from './cli-fields.ts'
 import { numberWithin, wholeNumber } from './cli-options.ts'
 import { log, percent, table } from './cli-output.ts'
@@ -33,6 +34,7 @@ interface TrainOptions extends ConfigChanges {
   readonly seed?: number
   readonly fields?: boolean
   readonly changes?: string
+  readonly dryRun?: boolean
 }
 
 export type Answer = (command: Command, action: (...values: never[]) => Promise<CommandResult>) => void
@@ -53,11 +55,13 @@ export function addTrainingCommands(program: Command, answer: Answer): void {
     .addOption(presetOption())
     .option('--set <field=value>', 'change one field of the configuration; may be given often', parseSetting)
     .option('--changes <file>', 'changes to make on the way, at their steps: changes.jsonl of a run that is to be done again')
+    .option('--dry-run', 'try one step of the longest case - longest prompt, completions of full length - and say what memory and time it took; nothing is kept')
     .option('--fields', 'explain every field of the configuration, and train nothing')
   answer(train, async (file: string | undefined, options: TrainOptions) => {
     if (options.fields === true) return describeFields()
     if (file === undefined) throw new UserError({ code: 'usage', what: 'no configuration was named', expected: 'satchel train RUN.json', remedy: 'See satchel train --fields for what it may say.' })
-    return runToEnd(overridden(await readRunConfigFile(file, options), options), options)
+    const config = overridden(await readRunConfigFile(file, options), options)
+    return options.dryRun === true ? tryLongestCase(config) : runToEnd(config, options)
   })
 
   const resume = program
