@@ -33,6 +33,7 @@ export default {
     // electron-builder leaves out a folder of this name unless it is named.
     { from: `${stageFolder}/engine/node_modules`, to: 'engine/node_modules' },
     { from: `${stageFolder}/node`, to: 'node' },
+    { from: `${stageFolder}/command-line`, to: 'command-line' },
     { from: `${stageFolder}/notices`, to: 'notices' },
   ],
   electronFuses: fuses,

@@ -3,6 +3,7 @@
 //   engine/  what plain Node runs: engines, tools, the command line, reward workers, with their packages, the built-in model and the kernels.
 //            It becomes resources/engine, a folder of files: Node cannot read an archive, and onnxruntime and esbuild are programs of their own.
 //   node/    the Node binary that runs it; it becomes resources/node.
+//   command-line/  starts the command line with that Node; it becomes resources/command-line.
 //   notices/ licences of everything inside.
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -97,6 +98,37 @@ function stageNode() {
   return node
 }
 
+/** Where the program of the app lies, from resources/. */
+const programs = { linux: '../satchel', darwin: '../MacOS/Satchel' }
+
+const shellScript = `#!/bin/sh
+# The command line of Satchel: needs no Node of the machine. It may be linked to from anywhere.
+file=$0
+while [ -h "$file" ]; do
+  link=$(readlink "$file")
+  case $link in
+    /*) file=$link ;;
+    *) file=$(dirname "$file")/$link ;;
+  esac
+done
+resources=$(cd "$(dirname "$file")/.." && pwd -P) || exit 1
+# The browser that shows generated pages is the app itself.
+if [ -z "\${SATCHEL_ELECTRON:-}" ]; then
+  export SATCHEL_ELECTRON="$resources/${programs[process.platform]}" SATCHEL_ELECTRON_APP=
+fi
+exec "$resources/node/node" "$resources/engine/out/main/cli.js" "$@"
+`
+
+/** Without the browser: Windows has no variables with an empty value, which is what says that the app needs no other application. */
+const batchFile = ['@echo off', 'setlocal', 'set "resources=%~dp0.."', '"%resources%\\node\\node.exe" "%resources%\\engine\\out\\main\\cli.js" %*', ''].join('\r\n')
+
+function stageCommandLine() {
+  const folder = join(stageFolder, 'command-line')
+  mkdirSync(folder, { recursive: true })
+  if (process.platform === 'win32') writeFileSync(join(folder, 'satchel.cmd'), batchFile)
+  else writeFileSync(join(folder, 'satchel'), shellScript, { mode: 0o755 })
+}
+
 /**
  * Makes dist/stage anew for this platform.
  * @param {{ strict: boolean }} options strict: a package to give away, which may lack neither kernels nor the licence of its Node
@@ -110,6 +142,7 @@ export async function stage({ strict }) {
   await stageApp(platform)
   stageEngine(packages, platform)
   stageKernels(strict)
+  stageCommandLine()
   const node = stageNode()
   writeNotices(join(stageFolder, 'notices'), packages, node, strict)
   return { node }

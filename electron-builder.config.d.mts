@@ -1,0 +1,5 @@
+import type { Configuration } from 'electron-builder'
+
+export declare const fuses: NonNullable<Configuration['electronFuses']>
+declare const configuration: Configuration
+export default configuration
