@@ -1,6 +1,7 @@
-// Every sentence of the pages Home, Models, Datasets and Settings and of the frame, in one place: another language is another file like this.
+// Every sentence of the pages Home, Models, Datasets, Rewards and Settings and of the frame, in one place: another language is another file like this.
 import type { FolderName } from '../src-main/contract/calls/settings.ts'
 import type { MappedField } from '../src-main/contract/calls/datasets.ts'
+import type { Recipe } from '../src-main/contract/reward-config.ts'
 import type { ModelEntry } from '../src-main/contract/calls/models.ts'
 
 export const words = {
@@ -121,6 +122,74 @@ export const words = {
     duplicateTitle: 'Prompts that stand twice', nearTitle: 'Held-out prompts that nearly stand on the training side',
     nearText: 'They make the held-out score look better than it is.',
     same: 'as line',
+  },
+  rewards: {
+    title: 'Rewards',
+    lead: 'What a completion is worth. Compose it here and see at once what it would teach, before anything is trained with it.',
+    recipe: 'Begin with',
+    recipes: { react: 'React apps', maths: 'Maths', code: 'Code with tests', custom: 'Your own function' } satisfies Record<Recipe, string>,
+    recipeTexts: {
+      react: 'Single-file programs: they have to parse, type-check, bundle and render, and show what the prompt asks for.',
+      maths: 'Numbered steps and a final answer: the answer is compared by value, every step is calculated again.',
+      code: 'A JavaScript or TypeScript function, called by the test cases of its prompt.',
+      custom: 'A function of yours says what a completion is worth. It runs locked down: no files, no network.',
+    } satisfies Record<Recipe, string>,
+    import: 'Import…', export: 'Export…', reset: 'Back to the defaults', use: 'Use in a run',
+    fields: 'Fields', function: 'Function', compose: 'Compose', bench: 'Try it',
+    groups: {
+      sources: { title: 'Sources', lead: 'What looks at a completion. G: weight in the score of the whole, S: weight on the tokens of a place.' },
+      combined: { title: 'How they are combined', lead: 'Each token gets w_g G + w_s S, within bounds.' },
+      judge: { title: 'Judge', lead: 'A model that reads or looks at completions and grades them.' },
+      measured: { title: 'What is measured', lead: 'Penalties, ladders and what counts as right. A change scores the samples again.' },
+      limits: { title: 'Limits and audit', lead: 'What completions may cost, and when a good score is suspicious.' },
+    },
+    schedule: { moves: 'changes over training', from: 'factor before', to: 'factor after', startStep: 'from step', endStep: 'to step' },
+    views: { completions: 'Completions', sources: 'Sources', replay: 'Replay a run' },
+    samples: 'Samples', saidBySource: 'What each source adds to the score', paintBy: 'Paint by', together: 'together', failed: 'failed',
+    auditFailed: 'fails the audit', emptyCompletion: 'The completion is empty.',
+    pointAt: 'Point at a word, or choose one with Tab and the arrow keys, to read what it is worth.',
+    warnings: 'What would go wrong', noWarnings: 'Nothing to warn of on these samples.',
+    warned: (count: number): string => (count === 0 ? 'no warnings' : count === 1 ? '1 warning' : `${count} warnings`),
+    bySource: 'By source', source: 'Source',
+    repeat: 'Score three times', repeatHint: 'Asks every source three times over, each time from scratch, to see whether it says the same',
+    repeated: (scorings: number): string => `Everything was scored ${scorings} times.`, notRepeated: 'Scored once: nothing is known of repeatability yet.',
+    ladder: 'Known cheats', honest: 'an honest attempt that failed',
+    ladderText: 'What everybody tries sooner or later, by mean reward a token. None of it should stand above an honest attempt that failed.',
+    scoring: 'Scoring…', starting: 'Starting what scores…', problem: 'These samples could not be scored.', noSamples: 'There is nothing to score here',
+    mistakes: 'Correct what is marked; the last good composition is shown.',
+    pasteFirst: 'Paste a completion above and add it.', unusable: 'These samples could not be read.',
+    skipped: (count: number): string => `${count} ${count === 1 ? 'row holds' : 'rows hold'} nothing to score.`,
+    cut: (shown: number, all: number): string => `The first ${shown} of ${all}.`,
+    used: 'This reward is in Run setup now.', saveFirst: 'Save the function first: a run reads it from its file.',
+    exported: 'Reward saved.', imported: 'Reward read.', saved: 'Function saved.',
+    picker: {
+      title: 'Samples from',
+      kinds: { 'built-in': 'Examples', dataset: 'Dataset', run: 'Run', pasted: 'Pasted' },
+      dataset: 'Dataset', run: 'Run', step: 'Step', newest: 'newest', noRuns: 'No run has logged completions yet.',
+      prompt: 'Prompt', completion: 'Completion', add: 'Add', clear: 'Remove all', same: 'Answers to the same prompt are a group.',
+      fields: {
+        react: 'More fields of the row, as JSON, such as {"requirements": [{"kind": "text", "text": "0"}]}',
+        maths: 'More fields of the row, as JSON, such as {"answer": "42"}',
+        code: 'More fields of the row, as JSON, such as {"entry": "add", "tests": [{"input": [1, 2], "expected": 3}]}',
+        custom: 'More fields of the row, as JSON, such as {"data": {"words": ["fog"]}}',
+      } satisfies Record<Recipe, string>,
+      promptMissing: 'Write the prompt the completion answers.', fieldsWrong: 'The further fields are no JSON object.',
+      pastedName: (number: number): string => `pasted ${number}`,
+    },
+    code: {
+      title: 'Reward function', unsaved: 'not saved yet', changed: ', changed since it was saved', template: 'Template', templateHint: 'Replace the text by an example that shows all a function can give',
+      save: 'Save', saveHint: 'Ctrl S', saveAs: 'Save as…', problems: 'Type errors', noProblems: 'No type errors.', checking: 'Checking types…', row: (row: number): string => `Row ${row}`,
+      contract: 'What it is given and gives',
+      contractText: 'The default export (or one named score) is called with { completion, prompt, row }.\nIt gives a number, or { global, spans, passed, audit }: spans are stretches { start, end, value, message } that are better or worse than the rest, audit names what is wrong although the score is good.\nTypes: import type { RewardFunction } from \'satchel\'.',
+    },
+    replay: {
+      lead: 'A run keeps what every source said of every completion. Here its steps are weighed again: which tokens would have been pushed the other way under this reward, or under another estimator?',
+      empty: 'No run to replay yet', emptyText: 'Start one, or open a run folder; after its first step it can be replayed here.',
+      run: 'Run', weights: 'Weights', composed: 'those composed here', own: 'the run\'s own', estimator: 'Estimator', ownEstimator: 'the run\'s own', start: 'Replay', failed: 'This run could not be replayed.',
+      notReady: 'Correct what is marked in the composition first', table: 'Step by step',
+      left: (count: number): string => `${count} older steps were left out.`,
+      columns: ['Step', 'Reward', 'Size of A', 'Flat groups', 'Change of A', 'Correlation', 'Tokens turned', 'Rollouts turned'],
+    },
   },
   settings: {
     title: 'Settings',

@@ -8,6 +8,7 @@ import ModelsPage from './models-page.svelte'
 import MonitorPage from './monitor-page.svelte'
 import ComparePage from './compare-page.svelte'
 import ExportPage from './export-page.svelte'
+import RewardsPage from './rewards-page.svelte'
 import RolloutsPage from './rollouts-page.svelte'
 import SettingsPage from './settings-page.svelte'
 import SetupPage from './setup-page.svelte'
@@ -29,6 +30,7 @@ export const pages: readonly [Page, ...Page[]] = [
   { id: 'home', title: 'Home', icon: 'home', group: 'start', component: HomePage },
   { id: 'models', title: 'Models', icon: 'model', group: 'prepare', component: ModelsPage },
   { id: 'datasets', title: 'Datasets', icon: 'data', group: 'prepare', component: DatasetsPage },
+  { id: 'rewards', title: 'Rewards', icon: 'reward', group: 'prepare', component: RewardsPage },
   { id: 'setup', title: 'Run setup', icon: 'compose', group: 'runs', component: SetupPage },
   { id: 'monitor', title: 'Monitor', icon: 'run', group: 'runs', component: MonitorPage },
   { id: 'rollouts', title: 'Rollouts', icon: 'rollouts', group: 'runs', component: RolloutsPage },
