@@ -1,10 +1,10 @@
-// Configurations of runs for the page: the demo's, those of files, the paths in them, and what they would need in memory.
+// Configurations of runs for the page: the demo's, those of files, the paths in them, and what their longest case takes.
 import { randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { memoryPlanSchema } from '../contract/calls/runs.ts'
+import { dryRunSchema } from '../contract/calls/runs.ts'
 import { UserError } from '../contract/errors.ts'
 import type { RunHandlers, RunServices } from './runs.ts'
 
@@ -40,10 +40,10 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return { ...(moved(config, 'model') as Config), ...(config['data'] === undefined ? {} : { data: moved(config['data'], 'prompts') }), ...(config['reward'] === undefined ? {} : { reward: moved(config['reward'], 'file') }) }
 }
 
-type ConfigCalls = 'runs.demoConfig' | 'runs.importConfig' | 'runs.exportConfig' | 'runs.saveCsv' | 'runs.choosePath' | 'runs.add' | 'runs.plan'
+type ConfigCalls = 'runs.demoConfig' | 'runs.importConfig' | 'runs.exportConfig' | 'runs.saveCsv' | 'runs.choosePath' | 'runs.add' | 'runs.dryRun'
 
 /** The handlers about configurations and other files the person names. */
-export function createConfigHandlers({ demoFile, desktop, library, commandLine, onProgress }: RunServices): Pick<RunHandlers, ConfigCalls> {
+export function createConfigHandlers({ demoFile, desktop, library, supervisor, commandLine, onProgress }: RunServices): Pick<RunHandlers, ConfigCalls> {
   const json = [{ name: 'Configuration', extensions: ['json'] }]
   return {
     'runs.demoConfig': async () => ({ config: { ...(await readConfig(demoFile)), name: 'demo' } }),
@@ -73,13 +73,12 @@ export function createConfigHandlers({ demoFile, desktop, library, commandLine, 
       const folder = await desktop.chooseFolder('Choose a run folder')
       return folder === null ? null : library.add(folder)
     },
-    'runs.plan': async ({ config, job }) => {
-      const { model } = config
-      if (typeof model !== 'string' || model === '') throw new UserError({ code: 'usage', what: 'No base model is chosen.', place: { field: 'model' }, expected: 'the folder of a model' })
-      const file = join(tmpdir(), `satchel-plan-${randomUUID()}.json`)
+    'runs.dryRun': async ({ config, job }) => {
+      if (supervisor.busy()) throw new UserError({ code: 'usage', what: 'A run is in progress, and would share memory and processor with the dry run.', expected: 'one at a time, so that what is measured is what the run will take', remedy: 'Try it when the run is done or stopped.' })
+      const file = join(tmpdir(), `satchel-dry-run-${randomUUID()}.json`)
       await writeText(file, JSON.stringify(config))
       try {
-        return memoryPlanSchema.parse(await commandLine.run(job, ['models', 'plan', model, '--run', file], (line) => onProgress(job, line)))
+        return dryRunSchema.parse(await commandLine.run(job, ['train', file, '--dry-run'], (line) => onProgress(job, line)))
       } finally {
         await rm(file, { force: true })
       }

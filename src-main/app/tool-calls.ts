@@ -1,4 +1,5 @@
 // Calls of the page that the tools process answers: their paths are looked at, then they are handed on.
+import { resolve } from 'node:path'
 import { forwardedCalls } from '../contract/tools.ts'
 import type { ForwardedName, ToolRequest, ToolResponse } from '../contract/tools.ts'
 import type { HandlersOf } from '../contract/calls/shared.ts'
@@ -10,6 +11,8 @@ export type ToolHandlers = HandlersOf<typeof forwardedCalls>
 
 /** Fields of requests that hold paths. */
 const pathFields = ['path', 'model'] as const
+/** A person may type the model of a run into the form; a plan reads nothing of it but its geometry. */
+const ofAnyPath: readonly ForwardedName[] = ['models.plan']
 
 export interface ToolCallOptions {
   readonly tools: ToolsClient
@@ -23,7 +26,7 @@ export function createToolHandlers({ tools, paths, work, onAnswer }: ToolCallOpt
   async function forward<Name extends ForwardedName>(name: Name, request: ToolRequest<Name>): Promise<ToolResponse<Name>> {
     const given = request as Readonly<Record<string, unknown>>
     const checked: Record<string, unknown> = { ...given }
-    for (const field of pathFields) if (typeof given[field] === 'string') checked[field] = paths.require(given[field])
+    for (const field of pathFields) if (typeof given[field] === 'string') checked[field] = ofAnyPath.includes(name) ? resolve(given[field]) : paths.require(given[field])
     const task = given['task']
     const ask = (options = {}): Promise<ToolResponse<Name>> => tools.ask(name, checked as ToolRequest<Name>, options)
     const value = typeof task === 'string' ? await work.run(task, ask) : await ask()

@@ -49,11 +49,17 @@ describe('paths of the page', () => {
 
   it('may name the models the page was told of', async () => {
     const handlers = createToolHandlers({ tools: toolsThatAnswer({ 'models.list': { models: [{ path: '/models/a' }] } }), paths, work: createLongWork(() => undefined), onAnswer: () => undefined })
-    const plan = { path: '/models/a', run: {}, promptTokens: 8 }
-    await expect(handlers['models.plan'](plan)).rejects.toThrow(/may not name/)
+    const verify = { path: '/models/a', accept: false, generate: false, task: 'verify' }
+    await expect(handlers['models.verify'](verify)).rejects.toThrow(/may not name/)
     await handlers['models.list']({})
-    await handlers['models.plan'](plan)
-    expect(asked.at(-1)).toEqual(['models.plan', { ...plan, path: resolve('/models/a') }])
+    await handlers['models.verify'](verify)
+    expect(asked.at(-1)).toEqual(['models.verify', { ...verify, path: resolve('/models/a') }])
+  })
+
+  it('may be typed where only a plan is made of them, as a run may be started with a path that was typed', async () => {
+    const handlers = createToolHandlers({ tools: toolsThatAnswer({}), paths, work: createLongWork(() => undefined), onAnswer: () => undefined })
+    await handlers['models.plan']({ path: '/typed/model', run: {}, promptTokens: 8 })
+    expect(asked.at(-1)).toEqual(['models.plan', { path: resolve('/typed/model'), run: {}, promptTokens: 8 }])
   })
 
   it('come from dialogs and drops', async () => {

@@ -13,7 +13,7 @@ import type { SampleRequest } from './sample-request.ts'
 const missing = inject('missing')
 const messages = 5000
 /** Well-formed requests of these start a process each; they are asked a few times only. */
-const costly: readonly string[] = ['runs.start', 'runs.plan', 'machine.try', 'models.plan']
+const costly: readonly string[] = ['runs.start', 'runs.dryRun', 'machine.try', 'models.plan']
 let home: string
 let app: OpenedApp
 let appWords = ''

@@ -29,15 +29,18 @@ export const exportReportSchema = z.looseObject({
 })
 export type ExportReportData = z.infer<typeof exportReportSchema>
 
-/** Bytes by part, and whether the machine has them. */
-export const memoryPlanSchema = z.looseObject({
-  /** Bytes by part and peak; null where a part does not apply. */
-  plan: z.record(z.string(), z.union([z.number(), z.string(), z.null()])),
-  memory: z.number(),
-  fits: z.boolean(),
-  advice: z.array(z.object({ change: z.string(), trainingPeak: z.number() })),
+/** What one step of the longest case took; bytes and seconds. `plannedBytes` is null where there is no plan for the device. */
+export const dryRunSchema = z.looseObject({
+  rollouts: z.number(),
+  promptTokens: z.number(),
+  newTokens: z.number(),
+  seconds: z.object({ load: z.number(), generate: z.number(), update: z.number(), step: z.number() }),
+  updates: z.number(),
+  peakBytes: z.number(),
+  plannedBytes: z.number().nullable(),
+  memoryBytes: z.number(),
 })
-export type MemoryPlanData = z.infer<typeof memoryPlanSchema>
+export type DryRunData = z.infer<typeof dryRunSchema>
 
 /** One completion of a prompt somebody typed. */
 export const trialSchema = z.object({ text: z.string(), ids: z.array(z.number()), logprobs: z.array(z.number()), finish: z.string() })
@@ -90,8 +93,8 @@ export const runCalls = {
   'runs.choosePath': { request: z.object({ what: z.enum(['model', 'prompts', 'reward']) }).strict(), response: z.object({ path: z.string() }).nullable() },
   /** Asks for a run folder from elsewhere and adds it to the list; null when the person chose none. */
   'runs.add': { request: nothing, response: runSummarySchema.nullable() },
-  /** What a run would need in memory. */
-  'runs.plan': { request: z.object({ config, job }).strict(), response: memoryPlanSchema },
+  /** Tries one step of the longest case - longest prompt, completions of full length - and measures it; nothing is kept. `runs.cancel` ends it. */
+  'runs.dryRun': { request: z.object({ config, job }).strict(), response: dryRunSchema },
 
   'runs.export': { request: z.object({ directory, format: z.enum(exportFormats), type: z.string().max(40).nullable(), job }).strict(), response: exportReportSchema },
   /** Writes one report about these runs: the run's own when there is one, a new file in the app's folder for several. */

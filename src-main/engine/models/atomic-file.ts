@@ -1,6 +1,6 @@
 // Files that are either the old one or the complete new one, whatever happens in between.
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,6 +17,28 @@ const STORAGE_REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'a file stands where a folder is needed',
   ENOTDIR: 'a file stands where a folder is needed',
   EIO: 'the disk reports an error',
+}
+
+/**
+ * Refuses a place for a new folder that is taken; an empty folder is not.
+ * @throws UserError `bad-input`
+ */
+export async function refuseOccupied(folder: string, remedy: string): Promise<void> {
+  let entries: string[]
+  try {
+    entries = await readdir(folder)
+  } catch (error) {
+    if (fileErrorCode(error) === 'ENOENT') return
+    throw new UserError({ code: 'bad-input', what: `the place is not a folder that can be written (${String(error)})`, place: { file: folder }, expected: 'a new or empty folder', remedy }, { cause: error })
+  }
+  if (entries.length > 0) throw new UserError({ code: 'bad-input', what: 'the folder already holds files', place: { file: folder }, expected: 'a new or empty folder', remedy })
+}
+
+/** Removes a folder that is empty; does nothing where there is none. */
+export async function removeEmptyFolder(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (fileErrorCode(error) !== 'ENOENT') throw error
+  })
 }
 
 /** Turns a failed file call into a UserError `storage` where a person can act on it; anything else is returned as it is. */

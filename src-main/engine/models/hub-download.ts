@@ -1,10 +1,10 @@
 // Downloads a model from the Hugging Face hub or a mirror: only the files a model needs, each resumed where it broke off and checked by its
 // hash. Everything lies beside the target under a hidden name until it is whole and opens as a model; then it is renamed.
-import { mkdir, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../../contract/errors.ts'
-import { asStorageError, renamePatiently, syncFolder, writeFileAtomically, writeFully } from './atomic-file.ts'
+import { asStorageError, refuseOccupied, removeEmptyFolder, renamePatiently, syncFolder, writeFileAtomically, writeFully } from './atomic-file.ts'
 import { readDecoderConfig } from './config.ts'
 import { createHubClient, TransferError } from './hub-client.ts'
 import type { HubClient, HubFile } from './hub-client.ts'
@@ -59,7 +59,7 @@ export async function downloadModel(options: DownloadOptions): Promise<Downloade
   const { repository, revision, signal } = options
   const folder = resolve(options.folder)
   if (!/^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(repository)) throw new UserError({ code: 'usage', what: `"${repository}" is no name of a repository`, expected: 'such as Qwen/Qwen2.5-3B' })
-  await refuseOccupied(folder)
+  await refuseOccupied(folder, 'Choose another one with --to, or remove it.')
   const client = createHubClient({ mirror: options.mirror, signal, stallMilliseconds: options.stallMilliseconds ?? 30_000 })
   const { commit, files: listed } = await persistently(options, `${repository}`, () => client.describe(repository, revision))
   const files = options.file === undefined ? neededFiles(listed, repository) : [namedFile(listed, options.file, repository)]
@@ -78,18 +78,13 @@ export async function downloadModel(options: DownloadOptions): Promise<Downloade
     await (await openModelFolder(within(part))).close()
     await syncFolder(part)
     // A rename onto an empty folder fails on some systems; one that was filled meanwhile is left as it is.
-    if (await exists(folder)) await rmdir(folder)
+    await removeEmptyFolder(folder)
     await renamePatiently(part, folder)
     await syncFolder(dirname(folder))
   } catch (error) {
     throw asStorageError(error, folder)
   }
   return { folder, path: within(folder), commit, files }
-}
-
-async function refuseOccupied(folder: string): Promise<void> {
-  if (!(await exists(folder)) || ((await stat(folder)).isDirectory() && (await readdir(folder)).length === 0)) return
-  throw new UserError({ code: 'bad-input', what: 'there is something at this place already', place: { file: folder }, expected: 'a new or empty folder', remedy: 'Choose another one with --to, or remove it.' })
 }
 
 /** Where a download lies until it is whole. */

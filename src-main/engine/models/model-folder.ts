@@ -1,8 +1,7 @@
 // A Hugging Face model folder in and out: configuration, weights, tokenizer and chat template as one thing.
-import { copyFile, mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { UserError } from '../../contract/errors.ts'
-import { asStorageError, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully, writeJsonAtomically } from './atomic-file.ts'
+import { asStorageError, refuseOccupied, removeEmptyFolder, removeQuietly, syncFolder, temporaryNeighbour, writeFileAtomically, writeFully, writeJsonAtomically } from './atomic-file.ts'
 import { readChatTemplate } from './chat-template-file.ts'
 import { decoderConfigToJson, generationConfigToJson, readDecoderConfig } from './config.ts'
 import type { ConfigFiles, DecoderConfig, StoredType } from './config.ts'
@@ -111,7 +110,9 @@ export async function openModelFolder(folder: string): Promise<ModelFolder> {
  */
 export async function writeModelFolder(folder: string, content: ModelFolderContent): Promise<void> {
   const target = resolve(folder)
-  await refuseOccupied(target)
+  await refuseOccupied(target, 'Choose another folder.')
+  // An empty folder would make the rename fail on some systems.
+  await removeEmptyFolder(target)
   const temporary = temporaryNeighbour(target)
   try {
     await mkdir(temporary, { recursive: true })
@@ -194,33 +195,4 @@ function splitIntoShards(tensors: readonly TensorSource[], maxBytes: number): Te
   }
   shards.push(current)
   return shards
-}
-
-async function refuseOccupied(folder: string): Promise<void> {
-  let entries: string[]
-  try {
-    entries = await readdir(folder)
-  } catch (error) {
-    if (fileErrorCode(error) === 'ENOENT') return
-    throw new UserError(
-      {
-        code: 'bad-input',
-        what: `the place is not a folder that can be written (${String(error)})`,
-        place: { file: folder },
-        remedy: 'Choose another folder.',
-      },
-      { cause: error },
-    )
-  }
-  if (entries.length > 0) {
-    throw new UserError({
-      code: 'bad-input',
-      what: 'the folder already holds files',
-      place: { file: folder },
-      expected: 'a new or empty folder',
-      remedy: 'Choose another folder.',
-    })
-  }
-  // An empty folder would make the rename fail on some systems.
-  await rmdir(folder)
 }

@@ -1,19 +1,7 @@
-// A memory plan in words.
-import type { MemoryPlanData } from '../../../src-main/contract/calls/runs.ts'
-
-const labels: Readonly<Record<string, string>> = {
-  process: 'The process itself',
-  weights: 'Weights',
-  programs: 'Copies packed inside programs',
-  layerInUse: 'The layer in use',
-  adapters: 'Adapters',
-  gradients: 'Gradients',
-  optimizer: 'Optimizer',
-  cache: 'Key/value cache',
-  generation: 'Generation: logits, activations',
-  activations: 'Activations of the step',
-  logits: 'Logits of the step',
-}
+// A memory plan, and what was measured of the longest case, in words.
+import type { MemoryPlanView } from '../../../src-main/contract/calls/models.ts'
+import type { DryRunData } from '../../../src-main/contract/calls/runs.ts'
+import { duration } from '../../state/number-format.ts'
 
 /** Bytes as people read them. */
 export function sizeWords(bytes: number): string {
@@ -21,21 +9,27 @@ export function sizeWords(bytes: number): string {
   return mebibytes < 1024 ? `${mebibytes < 10 ? mebibytes.toFixed(1) : Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
 }
 
-/** Parts that need any memory, in the order of the plan. */
-export function planParts({ plan }: MemoryPlanData): { readonly label: string; readonly bytes: number }[] {
-  return Object.entries(labels).flatMap(([part, label]) => {
-    const bytes = plan[part]
-    return typeof bytes === 'number' && bytes > 0 ? [{ label, bytes }] : []
-  })
-}
-
 /** The largest of the three peaks, bytes. */
-export function peakOf({ plan }: MemoryPlanData): number {
-  return Math.max(0, ...['generationPeak', 'trainingPeak', 'resumePeak'].map((name) => plan[name]).filter((value) => typeof value === 'number'))
+export function peakOf({ peaks }: MemoryPlanView): number {
+  return Math.max(peaks.generation, peaks.training, peaks.resume)
 }
 
-export function planVerdict(plan: MemoryPlanData): string {
+export function planVerdict(plan: MemoryPlanView): string {
   const peak = peakOf(plan)
   if (plan.fits) return `Fits: at most ${sizeWords(peak)} of ${sizeWords(plan.memory)}.`
   return `Does not fit: ${sizeWords(peak)} of ${sizeWords(plan.memory)}, ${sizeWords(peak - plan.memory)} are missing.`
+}
+
+/** A plan this far from what was measured is worth a word. */
+const tolerance = 0.2
+
+/** What the longest case took against what was planned, and how long the run would take at most. */
+export function dryRunWords({ rollouts, promptTokens, newTokens, seconds, peakBytes, plannedBytes }: DryRunData, steps: number): string[] {
+  const off = plannedBytes === null ? 0 : plannedBytes / peakBytes - 1
+  const planned = plannedBytes === null ? '' : `, planned ${sizeWords(plannedBytes)}${Math.abs(off) > tolerance ? ` (${Math.round(100 * Math.abs(off))} % too ${off > 0 ? 'high' : 'low'})` : ''}`
+  return [
+    `Memory: ${sizeWords(peakBytes)} at most${planned}.`,
+    `A step: ${seconds.step.toFixed(1)} s at most, ${seconds.generate.toFixed(1)} s of it writing, ${seconds.update.toFixed(1)} s updating; scoring comes beside it. ${steps} steps: at most ${duration(seconds.step * steps)}.`,
+    `${rollouts} completions of ${newTokens} tokens after ${promptTokens} of prompt. Nothing was kept.`,
+  ]
 }

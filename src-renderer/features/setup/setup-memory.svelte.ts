@@ -6,7 +6,6 @@ let draft = $state.raw<Draft>({})
 let takenModel = ''
 let takenPrompts = ''
 let takenComputing = ''
-let jobs = 0
 
 export const rememberedSetup = {
   get draft(): Draft {
@@ -38,9 +37,5 @@ export const rememberedSetup = {
     takenComputing = said
     if (!first || device !== 'auto') draft = withValue(draft, ['device'], device)
     if (!first || threads !== 0) draft = withValue(draft, ['threads'], threads)
-  },
-  nextJob(): number {
-    jobs += 1
-    return jobs
   },
 }

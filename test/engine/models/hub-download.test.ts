@@ -388,7 +388,7 @@ describe('what cannot be used is refused before it is fetched', () => {
     expect(hub.asked).toEqual([])
     await download()
     hub.asked.length = 0
-    await expect(download()).rejects.toThrow('there is something at this place already')
+    await expect(download()).rejects.toThrow('the folder already holds files')
     expect(hub.asked).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { dryRunWords } from '../../../src-renderer/features/setup/plan-words.ts'
 import { formOf } from '../../../src-main/contract/form.ts'
 import { estimatorNames } from '../../../src-main/contract/estimator-config.ts'
 import { runConfigSchema } from '../../../src-main/contract/run-config.ts'
@@ -112,5 +113,18 @@ describe('the arithmetic', () => {
   it('refuses what cannot be divided, with a suggestion', () => {
     const { problems } = words({ rollout: { promptsPerStep: 1, groupSize: 2, maxNewTokens: 500 }, training: { miniBatches: 3, microBatchTokens: 400 }, evaluation: { samples: 1, k: [1, 4] } })
     expect(problems).toEqual([expect.stringMatching(/miniBatches to 2 or less/), expect.stringMatching(/microBatchTokens to 500 or more/), expect.stringMatching(/evaluation.samples to 4/)])
+  })
+})
+
+describe('what was measured of the longest case', () => {
+  const measured = { rollouts: 64, promptTokens: 90, newTokens: 160, seconds: { load: 3, generate: 20, update: 10, step: 30 }, updates: 1, peakBytes: 2 * 2 ** 30, plannedBytes: 3 * 2 ** 30, memoryBytes: 16 * 2 ** 30 }
+  it('stands beside the plan, which is told to be wrong where it is', () => {
+    expect(dryRunWords(measured, 80)).toEqual([
+      'Memory: 2.0 GiB at most, planned 3.0 GiB (50 % too high).',
+      'A step: 30.0 s at most, 20.0 s of it writing, 10.0 s updating; scoring comes beside it. 80 steps: at most 40 minutes.',
+      '64 completions of 160 tokens after 90 of prompt. Nothing was kept.',
+    ])
+    expect(dryRunWords({ ...measured, plannedBytes: 2.2 * 2 ** 30 }, 80)[0]).toBe('Memory: 2.0 GiB at most, planned 2.2 GiB.')
+    expect(dryRunWords({ ...measured, plannedBytes: null }, 80)[0]).toBe('Memory: 2.0 GiB at most.')
   })
 })
