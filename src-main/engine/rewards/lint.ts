@@ -1,17 +1,23 @@
 // Lint findings of one program: ESLint's core rules about mistakes, a few of typescript-eslint, and our own about React.
 import { Linter, type SourceCode } from 'eslint'
+import type ts from 'typescript'
 import tseslint from 'typescript-eslint'
 import type { CodeDiagnostic } from './diagnostic.ts'
 import { reactRules } from './lint-rules.ts'
 
-/** Lints one program; positions are UTF-16 units of the program. */
-export type ProgramLinter = (code: string) => CodeDiagnostic[]
+/** Lints one program; positions are UTF-16 units of the program. With `parsed`, its tree of the compiler, it is not parsed again. */
+export type ProgramLinter = (code: string, parsed?: ts.SourceFile) => CodeDiagnostic[]
+
+// The parser takes the compiler's tree in the place of a text, which its types do not say, but ESLint hands on texts only.
+const parse = tseslint.parser.parseForESLint as (code: string | ts.SourceFile, options?: object) => Linter.ESLintParseResult
+let handedOver: ts.SourceFile | undefined
+const parser: Linter.Parser = { ...tseslint.parser, parseForESLint: (text: string, options?: object) => parse(handedOver?.text === text ? handedOver : text, options) }
 
 const configuration: Linter.Config[] = [
   {
     files: ['**/*.tsx'],
     linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'off' },
-    languageOptions: { parser: tseslint.parser, parserOptions: { ecmaFeatures: { jsx: true } } },
+    languageOptions: { parser, parserOptions: { ecmaFeatures: { jsx: true } } },
     plugins: { typescript: tseslint.plugin, react: { rules: reactRules } },
     rules: {
       'no-unreachable': 'error',
@@ -47,8 +53,10 @@ const configuration: Linter.Config[] = [
 /** A linter that is loaded once and used for many programs. */
 export function createProgramLinter(): ProgramLinter {
   const linter = new Linter({ configType: 'flat' })
-  return (code) => {
+  return (code, parsed) => {
+    handedOver = parsed
     const messages = linter.verify(code, configuration, { filename: 'completion.tsx' })
+    handedOver = undefined
     // There is none when the program cannot be read; ESLint's types do not say so.
     const source = linter.getSourceCode() as SourceCode | null
     return messages.map((message) => {

@@ -53,3 +53,13 @@ export function createRenderer(kit: string, limits: RewardConfig['limits']): Ren
     },
   }
 }
+
+/** The same renderer, which calls `tell` with every answer: from there on whoever asked works on it. */
+export function announcing(renderer: Renderer, tell: () => void): Renderer {
+  const told = async (answer: Promise<RenderResult>): Promise<RenderResult> => {
+    const result = await answer
+    tell()
+    return result
+  }
+  return { ...renderer, open: (script) => told(renderer.open(script)), reopen: () => told(renderer.reopen()), click: (element) => told(renderer.click(element)) }
+}

@@ -11,8 +11,7 @@ export interface ScoreItem {
 /** Told before each piece of work, so that whoever watches can name the completion that never returns. */
 export type Announce = (index: number, stage: ScoringStage) => void
 
-/** `together` (with index -1) is work on the whole batch, which no single completion can be blamed for. */
-export type ScoringStage = 'parse' | 'together' | 'types' | 'render' | 'run'
+export type ScoringStage = 'parse' | 'types' | 'lint' | 'render' | 'run'
 
 /** One recipe at work: what a reward worker calls. */
 export interface RecipeScorer {

@@ -1,0 +1,22 @@
+// Nothing that makes scoring faster may change a verdict. The digests were recorded by test/support/record-verdicts.ts from the scorer that
+// checked, linted and rendered every completion by itself, one after another, before it remembered forms and read ahead.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { projectRoot } from '../../../src-main/engine/runtime/paths.ts'
+import { buildForTests } from '../../support/build-entries.ts'
+import { verdictCorpus, verdictsOf } from '../../support/verdict-corpus.ts'
+
+const recorded = JSON.parse(readFileSync(join(projectRoot(), 'test', 'engine', 'rewards', 'verdicts.json'), 'utf8')) as Record<string, string>
+
+beforeAll(buildForTests, 300_000)
+
+test('496 completions get the verdicts that were recorded', async () => {
+  expect(await verdictsOf(verdictCorpus(), 1)).toEqual(recorded)
+}, 900_000)
+
+test('neither order nor neighbours nor the number of workers change a verdict', async () => {
+  const some = verdictCorpus().filter((_, index) => index % 4 === 1).reverse()
+  const verdicts = await verdictsOf(some, 2)
+  expect(verdicts).toEqual(Object.fromEntries(some.map(({ id }) => [id, recorded[id]])))
+}, 900_000)
