@@ -141,7 +141,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
     seed: options.seed,
     reward,
     rollout: { ...session.config.rollout, maxNewTokens: options.maxTokens ?? session.config.rollout.maxNewTokens },
-    evaluation: { every: 1, prompts: rows.length, samples: options.n, k: options.k, temperature: options.temperature },
+    evaluation: { every: 1, prompts: rows.length, samples: options.n, k: options.k, temperature: options.temperature, shown: 3 },
   }
   const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
   const pool = await openRewards({ workers: options.workers, config: reward })
