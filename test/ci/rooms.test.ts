@@ -110,12 +110,25 @@ describe('sockets', () => {
     expect(await lint(renderer, `export const own: unknown = window.${name}\n`)).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
   })
 
-  it('one file has fetch and the hub\'s client, and nothing else of the kind', async () => {
+  it('two files have fetch, one of them the hub\'s client, and nothing else of the kind', async () => {
     const client = 'src-main/engine/models/hub-client.ts'
     expect(await lint(client, "import { listFiles } from '@huggingface/hub'\nexport const own: unknown[] = [fetch, listFiles]\n")).toEqual([])
-    expect(await lint(client, use('node:https'))).toContainEqual(expect.stringMatching(/opens sockets/))
-    expect(await lint(client, 'export const own: unknown = WebSocket\n')).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
-    for (const file of [engine, host, app]) expect(await lint(file, use('@huggingface/hub')), file).toContainEqual(expect.stringMatching(/^house\/imports: @huggingface\/hub may be imported only in src-main\/engine\/models\/hub-client\.ts/))
+    const judge = 'src-main/engine/rewards/judge/judge-client.ts'
+    expect(await lint(judge, 'export const own: unknown = fetch\n')).toEqual([])
+    for (const file of [client, judge]) {
+      expect(await lint(file, use('node:https')), file).toContainEqual(expect.stringMatching(/opens sockets/))
+      expect(await lint(file, 'export const own: unknown = WebSocket\n'), file).toContainEqual(expect.stringMatching(/^no-restricted-globals: /))
+    }
+    for (const file of [engine, host, app, judge]) expect(await lint(file, use('@huggingface/hub')), file).toContainEqual(expect.stringMatching(/^house\/imports: @huggingface\/hub may be imported only in src-main\/engine\/models\/hub-client\.ts/))
+  })
+
+  it('only a reward that names a server leads to the judge\'s client, and loads it then', async () => {
+    for (const file of [engine, host]) {
+      const up = file === host ? '../engine' : '..'
+      for (const name of ['judge-client', 'server-judge']) expect(await lint(file, use(`${up}/rewards/judge/${name}.ts`)), file).toContainEqual(expect.stringMatching(/^house\/imports: .* leads to a socket/))
+    }
+    const opener = await readFile(join(root, 'src-main/engine/rewards/judge/open-rewards.ts'), 'utf8')
+    expect([...opener.matchAll(/.*server-judge.*/g)].map(([line]) => line.trim())).toEqual(["const { openServerJudge } = await import('./server-judge.ts')"])
   })
 
   it('only the download command leads to that file, and loads it when it is asked for', async () => {

@@ -149,7 +149,9 @@ function lineSpans({ lines = [] }: ScoreVerdict, { code, start }: { readonly cod
   return lines.map(({ line, impact, reason }) => {
     const from = starts[line - 1] ?? code.length
     const content = code.slice(from, starts[line] ?? code.length)
-    const range = widen({ start: from + content.length - content.trimStart().length, end: from + content.trimEnd().length, value: 0 }, code.length)
+    // A blank line has no beginning but its own.
+    const indent = content.trim() === '' ? 0 : content.length - content.trimStart().length
+    const range = widen({ start: from + indent, end: from + content.trimEnd().length, value: 0 }, code.length)
     return { start: start + range.start, end: start + range.end, value: impact / 10, source, message: reason === '' ? 'judge: a weak line' : `judge: ${reason}` }
   })
 }

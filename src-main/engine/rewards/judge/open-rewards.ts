@@ -8,7 +8,9 @@ import { createJudgeCache } from './judge-cache.ts'
 import { startJudgeProcess } from './judge-process.ts'
 import { readJudgePrompts } from './judge-prompts.ts'
 import { createJudgedRewards, type Judge, type StepModel } from './judged-rewards.ts'
-import { openPageCamera, type PageCamera } from './page-camera.ts'
+import { openCamera, pixelsUnchecked, type PageCamera } from '../screenshots/camera.ts'
+import { createPixelGate } from '../screenshots/pixel-gate.ts'
+import { openPageCamera } from './page-camera.ts'
 import { createPatientJudge, type PatientJudge } from './patience.ts'
 
 export interface OpenRewardsOptions {
@@ -16,6 +18,10 @@ export interface OpenRewardsOptions {
   readonly workers: number
   /** Where verdicts of judges are kept for a resumed run; without it they are forgotten with the process. */
   readonly judgeFile?: string
+  /** A browser that is open already; whoever opened it ends it. */
+  readonly camera?: PageCamera
+  /** Hears what is left out because this machine lacks it, as a sentence. */
+  readonly onNotice?: (message: string) => void
 }
 
 /** Name of `judgeFile` in a run folder. */
@@ -25,15 +31,18 @@ export const judgeFileName = 'judges.jsonl'
  * Opens a reward. Judges are tried before anything is scored, so that a run does not begin with one that cannot answer.
  * @throws UserError saying what a judge lacks: a server that does not answer, a model or prompt file that is not there, a browser for pictures
  */
-export async function openRewards({ config, workers, judgeFile }: OpenRewardsOptions): Promise<RewardPool> {
+export async function openRewards({ config, workers, judgeFile, camera: given, onNotice }: OpenRewardsOptions): Promise<RewardPool> {
   const opened: { dispose(): void }[] = []
   const dispose = (): void => opened.splice(0).forEach((one) => one.dispose())
   try {
-    const judges = await openJudges(config, (one) => {
+    const keep: Keep = (one) => {
       opened.push(one)
       return one
-    })
-    const pool = createRewardPool({ workers, config })
+    }
+    const camera = given ?? (await openGateCamera(config, keep, onNotice))
+    const judges = await openJudges(config, keep, camera)
+    const bare = createRewardPool({ workers, config })
+    const pool = config.recipe === 'react' && config.screenshots.mode === 'reward' && camera !== undefined ? createPixelGate(bare, config, camera.screenshotOf, dispose) : bare
     return judges.length === 0 ? pool : createJudgedRewards(pool, { config, judges, cache: createJudgeCache(judgeFile), dispose })
   } catch (error) {
     dispose()
@@ -43,11 +52,20 @@ export async function openRewards({ config, workers, judgeFile }: OpenRewardsOpt
 
 type Keep = <One extends { dispose(): void }>(one: One) => One
 
-async function openJudges(config: RewardConfig, keep: Keep): Promise<Judge[]> {
+/** Without a browser pages are judged by their document alone, and that is said. */
+async function openGateCamera(config: RewardConfig, keep: Keep, onNotice: OpenRewardsOptions['onNotice']): Promise<PageCamera | undefined> {
+  if (config.recipe !== 'react' || config.screenshots.mode !== 'reward') return undefined
+  const opened = await openCamera(config.limits)
+  if ('camera' in opened) return keep(opened.camera)
+  onNotice?.(pixelsUnchecked(opened.unavailable))
+  return undefined
+}
+
+async function openJudges(config: RewardConfig, keep: Keep, camera: PageCamera | undefined): Promise<Judge[]> {
   const { judge } = config
   switch (config.recipe) {
     case 'react':
-      return [...(await openCodeJudge(config, keep)), ...(await openScreenshotJudge(config, keep))]
+      return [...(await openCodeJudge(config, keep)), ...(await openScreenshotJudge(config, keep, camera))]
     case 'code':
       return openCodeJudge(config, keep)
     case 'custom': {
@@ -77,11 +95,11 @@ async function openCodeJudge(config: ReactRewardConfig | CodeRewardConfig, keep:
   return [{ kind: 'code', source: 'codeJudge', by: keep(await openJudge(judge)), prompts, turns: lines }]
 }
 
-async function openScreenshotJudge(config: ReactRewardConfig, keep: Keep): Promise<Judge[]> {
+async function openScreenshotJudge(config: ReactRewardConfig, keep: Keep, open: PageCamera | undefined): Promise<Judge[]> {
   const { judge, limits, screenshotJudge: { url, model, promptFile } } = config
   if (judge.kind !== 'server' || !judgesOf(config).screenshotJudge) return []
   const prompts = await readJudgePrompts('screenshot', promptFile)
-  const camera = keep(await openPageCamera(limits))
+  const camera = open ?? keep(await openPageCamera(limits))
   const by = keep(await openServer({ ...judge, url: url === '' ? judge.url : url, model: model === '' && url === '' ? judge.model : model }, camera.example))
   return [{ kind: 'picture', source: 'screenshotJudge', by, prompts, screenshotOf: camera.screenshotOf }]
 }

@@ -22,7 +22,7 @@ export interface StepModelConfig {
 export interface OpenedStepModel {
   /** Hash of the model's files and what its scores depend on beside them. */
   readonly identity: string
-  /** A number from -1 to 1 for every step; 0 for steps beyond the longest text the model is shown. */
+  /** A number from -1 to 1 for every step; 0 for empty ones and those beyond the longest text the model is shown. */
   steps(problem: string, steps: readonly string[]): Promise<number[]>
   close(): Promise<void>
 }
@@ -72,15 +72,18 @@ export async function openStepModelFolder(config: StepModelConfig): Promise<Open
     identity: JSON.stringify([await hashFiles(files), separator, label, threshold, config.maximumTokens]),
     async steps(problem, steps) {
       const ids = [...start, ...tokenizer.encode(problem)]
-      const places: number[] = []
-      for (const step of steps) {
+      const places: (readonly [step: number, place: number])[] = []
+      for (const [index, step] of steps.entries()) {
         const next = [...tokenizer.encode(step.trim()), ...separatorIds]
-        if (next.length === 0 || ids.length + next.length > config.maximumTokens) break
+        if (ids.length + next.length > config.maximumTokens) break
         ids.push(...next)
-        places.push(ids.length - 1)
+        if (next.length > 0) places.push([index, ids.length - 1])
       }
-      const found = places.length === 0 ? [] : await probabilities(ids, places)
-      return steps.map((_, index) => (index < found.length ? stepScore(found[index]!, threshold) : 0))
+      const scores = new Array<number>(steps.length).fill(0)
+      if (places.length === 0) return scores
+      const found = await probabilities(ids, places.map(([, place]) => place))
+      for (const [at, [index]] of places.entries()) scores[index] = stepScore(found[at]!, threshold)
+      return scores
     },
     close: () => model.release(),
   }
