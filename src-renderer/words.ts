@@ -13,6 +13,12 @@ export const words = {
     unknown: 'This is nothing Satchel knows.',
     knownModel: 'This model is among those below already.',
     looking: 'Looking at what was dropped…',
+    outside: 'This run lies outside the runs folder. It can be looked at; nothing in it is changed.',
+    config: 'The form says what this configuration says.',
+  },
+  runs: {
+    interrupted: (step: number, steps: number) => `It was stopped when Satchel was closed, at step ${step} of ${steps}, with a checkpoint.`,
+    resume: 'Resume',
   },
   home: {
     title: 'Home',

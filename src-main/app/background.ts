@@ -57,7 +57,7 @@ export function createBackground({ trayIcon, showWindow }: BackgroundOptions): B
     const { response } = await dialog.showMessageBox(window, {
       type: 'question',
       message: 'A run is in progress.',
-      detail: `${activityLine(activity, waiting).replace('Satchel: ', '')}. In the background it goes on with a tray entry; stopped, it can be resumed from its checkpoint.${waiting === 0 ? '' : ' Runs that wait are forgotten when Satchel quits.'}`,
+      detail: `${activityLine(activity, waiting).replace('Satchel: ', '')}. In the background it goes on with a tray entry; stopped, it can be resumed from its checkpoint.${waiting === 0 ? '' : ' Runs that wait are kept for the next start.'}`,
       buttons: [...closeChoices],
       defaultId: 0,
       cancelId: 2,

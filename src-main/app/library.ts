@@ -43,6 +43,8 @@ export interface RunLibrary {
   add(directory: string): Promise<RunSummary>
   /** The full path of a run the page may name. @throws UserError for any other path */
   allowed(directory: string): string
+  /** The same path where the run lies in the runs folder. @throws UserError for one that was added from outside, which is only looked at */
+  own(directory: string): string
 }
 
 /** Parts a curve is thinned to when a run is opened. */
@@ -57,6 +59,9 @@ export function createRunLibrary(runsFolder: string): RunLibrary {
   const sparks = new Map<string, { readonly key: string; readonly spark: Spark }>()
   const added = new Set<string>()
   const reader = createRolloutReader()
+
+  const isOutside = (directory: string): boolean => dirname(resolve(directory)) !== resolve(runsFolder)
+  const placed = (found: RunSummary): RunSummary => (isOutside(found.directory) ? { ...found, outside: true } : found)
 
   function index(directory: string): MetricsIndex {
     const known = indexes.get(directory) ?? createMetricsIndex(join(directory, 'metrics.jsonl'))
@@ -82,7 +87,7 @@ export function createRunLibrary(runsFolder: string): RunLibrary {
     try {
       const stored = await readStoredRun(directory)
       const { rewards, lastStep } = await sparkOf(directory)
-      return { ...(await summarise(directory, stored, lastStep)).summary, spark: [...rewards] }
+      return placed({ ...(await summarise(directory, stored, lastStep)).summary, spark: [...rewards] })
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       return { name: basename(directory), directory, state: 'failed', step: 0, totalSteps: 0 }
@@ -111,7 +116,7 @@ export function createRunLibrary(runsFolder: string): RunLibrary {
       const { summary: found, message } = await summarise(directory, stored, own.lastStep)
       const unreadable = own.unreadable + evaluations.unreadable
       return {
-        summary: found,
+        summary: placed(found),
         description: stored,
         series: own.series({ from: 0, to: everyStep, columns: snapshotColumns }),
         newestRow: own.length === 0 ? null : own.row(own.length - 1),
@@ -137,8 +142,12 @@ export function createRunLibrary(runsFolder: string): RunLibrary {
     async add(directory) {
       const full = resolve(directory)
       await readStoredRun(full)
-      if (dirname(full) !== resolve(runsFolder)) added.add(full)
+      if (isOutside(full)) added.add(full)
       return summary(full)
+    },
+    own(directory) {
+      if (!isOutside(directory)) return directory
+      throw new UserError({ code: 'usage', what: 'This run lies outside the runs folder: it can be looked at, and nothing in it is changed.', place: { file: directory }, expected: `a run in ${resolve(runsFolder)}`, remedy: 'Copy its folder there to go on with it.' })
     },
     allowed(directory) {
       const full = resolve(directory)

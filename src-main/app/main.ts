@@ -91,6 +91,8 @@ async function start(): Promise<void> {
     runsFolder: folders.runs,
     reportsFolder: join(data, 'reports'),
     demoFile: join(engineFolder, 'resources', 'demo', 'run.json'),
+    memoryFile: join(app.getPath('userData'), 'runs.json'),
+    granted: (path) => workspace.paths.require(path),
     desktop,
     patience: defaultPatience,
     program: programOf,

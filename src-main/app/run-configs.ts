@@ -40,10 +40,10 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return { ...(moved(config, 'model') as Config), ...(config['data'] === undefined ? {} : { data: moved(config['data'], 'prompts') }), ...(config['reward'] === undefined ? {} : { reward: moved(config['reward'], 'file') }) }
 }
 
-type ConfigCalls = 'runs.demoConfig' | 'runs.importConfig' | 'runs.exportConfig' | 'runs.saveCsv' | 'runs.choosePath' | 'runs.add' | 'runs.dryRun'
+type ConfigCalls = 'runs.demoConfig' | 'runs.importConfig' | 'runs.readConfig' | 'runs.exportConfig' | 'runs.saveCsv' | 'runs.choosePath' | 'runs.add' | 'runs.dryRun'
 
 /** The handlers about configurations and other files the person names. */
-export function createConfigHandlers({ demoFile, desktop, library, supervisor, commandLine, onProgress }: RunServices): Pick<RunHandlers, ConfigCalls> {
+export function createConfigHandlers({ demoFile, granted, desktop, library, supervisor, commandLine, onProgress }: RunServices): Pick<RunHandlers, ConfigCalls> {
   const json = [{ name: 'Configuration', extensions: ['json'] }]
   return {
     'runs.demoConfig': async () => ({ config: { ...(await readConfig(demoFile)), name: 'demo' } }),
@@ -51,6 +51,7 @@ export function createConfigHandlers({ demoFile, desktop, library, supervisor, c
       const file = await desktop.chooseFile('Choose a configuration', json)
       return file === null ? null : { file, config: await readConfig(file) }
     },
+    'runs.readConfig': async ({ path }) => ({ file: granted(path), config: await readConfig(granted(path)) }),
     'runs.exportConfig': async ({ config }) => {
       const file = await desktop.choosePlace('Save the configuration', 'run.json', json)
       if (file !== null) await writeText(file, `${JSON.stringify(config, null, 2)}\n`)

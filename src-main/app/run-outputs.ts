@@ -1,6 +1,6 @@
 // What leaves a run: exports with their check, reports, and answers of the trained model.
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { exportReportSchema, trialSchema } from '../contract/calls/runs.ts'
 import { UserError } from '../contract/errors.ts'
@@ -13,7 +13,7 @@ type OutputCalls = 'runs.export' | 'runs.report' | 'runs.openReport' | 'runs.sav
 const completionsSchema = z.object({ completions: z.array(trialSchema).min(1) })
 
 /** The handlers about what leaves a run. */
-export function createOutputHandlers({ library, commandLine, desktop, reportsFolder, onProgress }: RunServices): Pick<RunHandlers, OutputCalls> {
+export function createOutputHandlers({ library, commandLine, desktop, runsFolder, reportsFolder, onProgress }: RunServices): Pick<RunHandlers, OutputCalls> {
   /** Reports written since the app started: the page may open nothing else. */
   const reports = new Set<string>()
   const run = (job: string, parameters: readonly string[]): Promise<unknown> => commandLine.run(job, parameters, (line) => onProgress(job, line))
@@ -34,8 +34,10 @@ export function createOutputHandlers({ library, commandLine, desktop, reportsFol
     'runs.report': async ({ directories, job }) => {
       const runs = directories.map((directory) => library.allowed(directory))
       const [only] = runs
-      if (runs.length > 1 || only === undefined) await ensureFolder(reportsFolder)
-      const file = runs.length === 1 && only !== undefined ? join(only, 'report.html') : join(reportsFolder, `comparison-${new Date().toISOString().replace(/[:.]/g, '-')}.html`)
+      // Nothing is written into a run that lies outside the runs folder.
+      const within = runs.length === 1 && only !== undefined && dirname(only) === resolve(runsFolder) ? only : undefined
+      if (within === undefined) await ensureFolder(reportsFolder)
+      const file = within !== undefined ? join(within, 'report.html') : join(reportsFolder, `comparison-${new Date().toISOString().replace(/[:.]/g, '-')}.html`)
       await run(job, ['report', ...runs, '--out', file])
       reports.add(resolve(file))
       return { file }

@@ -13,7 +13,17 @@ export interface RunRequest {
   readonly detail: string
 }
 
+/** A run that waits, as it is kept over a restart. */
+export interface WaitingRun {
+  readonly entry: QueuedRun
+  readonly start: EngineStart
+}
+
 export interface QueueOptions {
+  /** Runs that waited when the app was closed. They go on waiting until another run has ended, or somebody starts them. */
+  readonly restored?: readonly WaitingRun[]
+  /** Hears of every change, to keep it. */
+  readonly keep?: (queue: readonly WaitingRun[]) => void
   readonly start: (start: EngineStart) => Promise<RunSummary>
   readonly busy: () => boolean
   /** Hears of every change; `problem` is why a run that had waited could not start, `started` the one that did. */
@@ -31,11 +41,16 @@ export interface RunQueue {
 }
 
 /** A queue in the order of asking. A run that cannot start is told and does not hold up those behind it. */
-export function createRunQueue({ start, busy, onChange }: QueueOptions): RunQueue {
-  let waiting: { readonly entry: QueuedRun; readonly start: EngineStart }[] = []
+export function createRunQueue({ restored = [], keep = () => undefined, start, busy, onChange }: QueueOptions): RunQueue {
+  let waiting: readonly WaitingRun[] = restored
   let starting = false
-  let asked = 0
+  let asked = restored.reduce((most, { entry }) => Math.max(most, Number(entry.id) || 0), 0)
   const list = (): QueuedRun[] => waiting.map(({ entry }) => entry)
+
+  function change(next: readonly WaitingRun[]): void {
+    waiting = next
+    keep(next)
+  }
 
   /** No other run may start while one has been chosen and its engine is not there yet. */
   async function exclusively<Value>(act: () => Promise<Value>): Promise<Value> {
@@ -50,7 +65,7 @@ export function createRunQueue({ start, busy, onChange }: QueueOptions): RunQueu
   async function next(): Promise<void> {
     const [first, ...rest] = waiting
     if (first === undefined || starting || busy()) return
-    waiting = rest
+    change(rest)
     try {
       onChange(list(), { started: await exclusively(() => start(first.start)) })
     } catch (error) {
@@ -73,12 +88,12 @@ export function createRunQueue({ start, busy, onChange }: QueueOptions): RunQueu
       }
       asked += 1
       const entry: QueuedRun = { id: String(asked), name, what, detail }
-      waiting = [...waiting, { entry, start: message }]
+      change([...waiting, { entry, start: message }])
       onChange(list(), {})
       return { waiting: entry }
     },
     remove(id) {
-      waiting = waiting.filter(({ entry }) => entry.id !== id)
+      change(waiting.filter(({ entry }) => entry.id !== id))
       onChange(list(), {})
     },
   }

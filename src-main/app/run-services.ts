@@ -9,6 +9,7 @@ import type { EngineProgram } from './engine-process.ts'
 import { createFolderWatcher } from './folder-watcher.ts'
 import { createRunLibrary } from './library.ts'
 import { createRunLog } from './run-log.ts'
+import { openRunMemory } from './run-memory.ts'
 import { createRunQueue } from './run-queue.ts'
 import { createRunHandlers } from './runs.ts'
 import type { RunHandlers } from './runs.ts'
@@ -21,6 +22,10 @@ export interface RunServicesOptions {
   readonly runsFolder: string
   readonly reportsFolder: string
   readonly demoFile: string
+  /** File that remembers waiting and interrupted runs over a restart. */
+  readonly memoryFile: string
+  /** The full path of something the person dropped or chose. @throws UserError for any other path */
+  readonly granted: (path: string) => string
   readonly desktop: Desktop
   readonly patience: Patience
   /** Programs by what they run: an engine, or a command of the command line. */
@@ -47,7 +52,8 @@ export function pageEventOf(event: EngineEvent): PageRunEvent {
 }
 
 export function createRunServices(options: RunServicesOptions): RunServicesHandle {
-  const { runsFolder, reportsFolder, demoFile, desktop, patience, program, announce, onActivity } = options
+  const { runsFolder, reportsFolder, demoFile, granted, desktop, patience, program, announce, onActivity } = options
+  const memory = openRunMemory(options.memoryFile)
   const log = createRunLog()
   const library = createRunLibrary(runsFolder)
 
@@ -64,6 +70,9 @@ export function createRunServices(options: RunServicesOptions): RunServicesHandl
     onIdle: () => void queue.next(),
   })
   const queue = createRunQueue({
+    restored: memory.queue,
+    // What could not be kept is waiting all the same.
+    keep: (waiting) => void memory.keepQueue(waiting).catch(() => undefined),
     start: (start) => supervisor.start(start),
     busy: () => supervisor.busy(),
     onChange: (waiting, { problem, started }: { problem?: Announced<'runs.queued'>['problem']; started?: RunSummary }) => {
@@ -79,12 +88,14 @@ export function createRunServices(options: RunServicesOptions): RunServicesHandl
     ...(options.pollMilliseconds === undefined ? {} : { milliseconds: options.pollMilliseconds }),
   })
   const commandLine = createCommandLine(() => program('command-line'))
-  const handlers = createRunHandlers({ runsFolder, reportsFolder, demoFile, library, supervisor, queue, watcher, log, commandLine, desktop, onProgress: (job, line) => announce('runs.progress', { job, line }) })
+  const handlers = createRunHandlers({ runsFolder, reportsFolder, demoFile, granted, memory, library, supervisor, queue, watcher, log, commandLine, desktop, onProgress: (job, line) => announce('runs.progress', { job, line }) })
   return {
     handlers,
     supervisor,
     allowed: (directory) => library.allowed(directory),
     async dispose() {
+      // A list that cannot be kept must not keep the app from closing.
+      await memory.keepInterrupted(supervisor.working()).catch(() => undefined)
       watcher.dispose()
       commandLine.dispose()
       await supervisor.dispose()

@@ -14,10 +14,12 @@ import type { CommandLine } from './command-line.ts'
 import type { Desktop } from './desktop.ts'
 import { leaveCommand } from './folder-commands.ts'
 import type { FolderWatcher } from './folder-watcher.ts'
+import { runInside } from './library.ts'
 import type { RunLibrary } from './library.ts'
 import { createConfigHandlers, originFields } from './run-configs.ts'
 import { createOutputHandlers } from './run-outputs.ts'
 import type { RunLog } from './run-log.ts'
+import type { RunMemory } from './run-memory.ts'
 import type { RunQueue } from './run-queue.ts'
 import { isWorking } from './run-state.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -32,6 +34,9 @@ export interface RunServices {
   readonly reportsFolder: string
   /** run.json of the built-in demo. */
   readonly demoFile: string
+  /** The full path of something the person dropped or chose. @throws UserError for any other path */
+  readonly granted: (path: string) => string
+  readonly memory: RunMemory
   readonly library: RunLibrary
   readonly supervisor: Supervisor
   readonly queue: RunQueue
@@ -114,7 +119,9 @@ async function change({ supervisor, library, commandLine, onProgress }: RunServi
 
 /** The handlers for every call about runs. */
 export function createRunHandlers(services: RunServices): RunHandlers {
-  const { library, supervisor, queue, runsFolder, commandLine } = services
+  const { library, supervisor, queue, runsFolder, commandLine, memory, granted } = services
+  /** A run the page may change: one that lies in the runs folder. */
+  const own = (directory: string): string => library.own(library.allowed(directory))
   return {
     ...createConfigHandlers(services),
     ...createOutputHandlers(services),
@@ -135,21 +142,37 @@ export function createRunHandlers(services: RunServices): RunHandlers {
       return queue.submit({ start: { type: 'start', config, runsDirectory: runsFolder }, name, what: 'start', detail: detailOf(config) })
     },
     'runs.queue': async () => queue.list(),
+    'runs.startNext': async () => {
+      await queue.next()
+      return {}
+    },
+    'runs.interrupted': async () => (await Promise.all((await memory.takeInterrupted()).map((directory) => interruptedRun(services, directory)))).flat(),
+    'runs.openFolder': async ({ path }) => library.add(granted(path)),
     'runs.unqueue': async ({ id }) => {
       queue.remove(id)
       return {}
     },
-    'runs.pause': ({ directory }) => command(services, library.allowed(directory), 'pause', { type: 'pause' }),
-    'runs.continue': ({ directory }) => command(services, library.allowed(directory), 'continue', { type: 'resume' }),
-    'runs.stop': ({ directory }) => command(services, library.allowed(directory), 'stop', { type: 'stop' }),
-    'runs.stopNow': ({ directory }) => command(services, library.allowed(directory), 'stopNow', { type: 'stop-now' }),
-    'runs.checkpoint': ({ directory }) => command(services, library.allowed(directory), 'checkpoint', { type: 'checkpoint' }),
-    'runs.set': ({ directory, settings }) => change(services, library.allowed(directory), settings),
-    'runs.resume': async ({ directory }) => supervisor.resume(library.allowed(directory)),
+    'runs.pause': ({ directory }) => command(services, own(directory), 'pause', { type: 'pause' }),
+    'runs.continue': ({ directory }) => command(services, own(directory), 'continue', { type: 'resume' }),
+    'runs.stop': ({ directory }) => command(services, own(directory), 'stop', { type: 'stop' }),
+    'runs.stopNow': ({ directory }) => command(services, own(directory), 'stopNow', { type: 'stop-now' }),
+    'runs.checkpoint': ({ directory }) => command(services, own(directory), 'checkpoint', { type: 'checkpoint' }),
+    'runs.set': ({ directory, settings }) => change(services, own(directory), settings),
+    'runs.resume': async ({ directory }) => supervisor.resume(own(directory)),
     'runs.cancel': async ({ job }) => {
       commandLine.cancel(job)
       return {}
     },
+  }
+}
+
+/** A run that was stopped when the app was closed, if it can still be resumed; it may have been moved or resumed elsewhere since. */
+async function interruptedRun({ library, runsFolder }: RunServices, directory: string): Promise<RunSummary[]> {
+  try {
+    const { summary } = await library.open(runInside(runsFolder, directory))
+    return !isWorking(summary.state) && summary.state !== 'done' && summary.step < summary.totalSteps ? [summary] : []
+  } catch {
+    return []
   }
 }
 

@@ -53,6 +53,8 @@ export interface Supervisor {
   set(directory: string, settings: readonly LiveSetting[]): void
   /** Whether an engine is at work, or leaving. */
   busy(): boolean
+  /** Folders of the runs an engine is at work on, and that nobody has asked to stop. */
+  working(): string[]
   /** The newest `state` of a run in progress here; undefined for others. */
   presentState(directory: string): StateEvent | undefined
   /** The last `state` of a run whose engine has gone since the app started; undefined for others. */
@@ -255,6 +257,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     checkpoint: (directory) => liveRun(directory).process.send({ type: 'checkpoint' }),
     set: (directory, settings) => liveRun(directory).process.send({ type: 'set', settings: [...settings] }),
     busy: () => processes.size > 0,
+    working: () => [...active].flatMap(([directory, run]) => (run.stopRequested === 'no' && run.state !== undefined && !finalStates.includes(run.state.state) ? [directory] : [])),
     presentState: (directory) => active.get(resolve(directory))?.state,
     lastState: (directory) => finished.get(resolve(directory)),
     dispose: async () => {

@@ -15,6 +15,8 @@ export interface Notices {
   readonly entries: readonly NoticeEntry[]
   /** Something worth knowing; leaves by itself. */
   tell(title: string, text?: string, action?: NoticeEntry['action']): void
+  /** An offer that stays until it is taken or dismissed. */
+  offer(title: string, text: string, action: NonNullable<NoticeEntry['action']>): void
   /** Something failed; stays. An error that says the person stopped it is not worth a notice. */
   fail(error: ErrorEnvelope, title?: string): void
   dismiss(id: number): void
@@ -43,6 +45,7 @@ export function createNotices(): Notices {
       const id = add({ tone: 'info', title, text, action })
       setTimeout(() => dismiss(id), shownMilliseconds)
     },
+    offer: (title, text, action) => void add({ tone: 'info', title, text, action }),
     fail(error, title = 'That did not work.') {
       if (error.code !== 'stopped') add({ tone: 'bad', title, text: describeError(error) })
     },

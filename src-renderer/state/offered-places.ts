@@ -32,7 +32,10 @@ export async function takePlace(app: AppState, place: Place): Promise<void> {
     case 'run': {
       const known = app.view.runs.find(({ directory }) => directory === place.path)
       if (known === undefined) {
-        app.notices.tell(place.name, `${place.what} It lies outside the runs folder.`, { label: 'Add it to the runs…', act: () => void app.ask('runs.add', {}) })
+        if (await app.controller.openFolder(place.path)) {
+          app.navigation.go('monitor')
+          app.notices.tell(place.name, words.drop.outside)
+        }
         return
       }
       app.navigation.go('monitor')
@@ -40,8 +43,13 @@ export async function takePlace(app: AppState, place: Place): Promise<void> {
       return
     }
     case 'run-config':
-      app.navigation.go('setup')
-      app.notices.tell(place.name, `${place.what} Import it on this page.`)
+      {
+        const read = await app.ask('runs.readConfig', { path: place.path })
+        if (read === undefined) return
+        app.draft.chooseConfig(read.config)
+        app.navigation.go('setup')
+        app.notices.tell(place.name, words.drop.config)
+      }
       return
     case 'unknown':
       app.notices.fail({ code: 'bad-input', what: place.what, place: { file: place.name }, expected: '', remedy: '' }, words.drop.unknown)

@@ -1,5 +1,7 @@
 // Which buttons make sense, and the sentence above them.
 import type { RunSummary } from '../../src-main/contract/calls/run-data.ts'
+import { outcomeWords } from '../../src-main/contract/outcome-words.ts'
+import { recipeOf } from './recipe-of.ts'
 import type { RunState } from '../../src-main/contract/events.ts'
 import type { Phase } from '../../src-main/contract/events.ts'
 import type { AppView } from './run-controller.ts'
@@ -18,8 +20,11 @@ export interface RunActions {
   readonly change: boolean
 }
 
+const nothing: RunActions = { start: false, pause: false, resume: false, stop: false, checkpoint: false, change: false }
+
 /** What may be pressed now. One run at a time: while any is live, no other starts. */
 export function runActions(view: AppView): RunActions {
+  if (view.selected?.summary.outside === true) return { ...nothing, start: view.load === 'ready' && view.pending === null && !view.runs.some(isLive) }
   const idle = view.load === 'ready' && view.pending === null
   const anyLive = view.runs.some(isLive)
   const state = view.selected?.summary.state
@@ -35,8 +40,8 @@ export function runActions(view: AppView): RunActions {
 }
 
 /** A run that goes on, or can be made to, and has a configuration to change. */
-export function changeable({ state, step, totalSteps }: RunSummary): boolean {
-  return totalSteps > 0 && step < totalSteps && state !== 'starting' && state !== 'done'
+export function changeable({ state, step, totalSteps, outside }: RunSummary): boolean {
+  return outside !== true && totalSteps > 0 && step < totalSteps && state !== 'starting' && state !== 'done'
 }
 
 const phaseWords: Readonly<Record<Phase, string>> = {
@@ -72,7 +77,7 @@ function resultSentence(view: RunView): string {
   const first = view.evaluations[0]
   const last = view.evaluations.at(-1)
   if (first === undefined || last === undefined || first === last) return ''
-  return ` Held-out programs that compile went from ${percent(first.compile.rate)} to ${percent(last.compile.rate)}.`
+  return ` Held-out ${outcomeWords[recipeOf(view.description)].subject} went from ${percent(first.compile.rate)} to ${percent(last.compile.rate)}.`
 }
 
 /** One or two sentences that say what is going on. */

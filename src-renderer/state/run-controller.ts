@@ -32,6 +32,10 @@ export interface RunController {
   unqueue(id: string): Promise<void>
   /** Asks for a run folder from elsewhere and shows it. */
   addFolder(): Promise<void>
+  /** Shows a run folder that was dropped. @returns whether it is one */
+  openFolder(path: string): Promise<boolean>
+  /** Starts the run that waits longest. */
+  startNext(): Promise<void>
   pause(): Promise<void>
   continueRun(): Promise<void>
   stop(): Promise<void>
@@ -146,6 +150,8 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
   return {
     load: async () => {
       if (!(await list())) return change({ load: 'failed' })
+      const waiting = await bridge.call('runs.queue', {})
+      if (waiting.ok && waiting.value.length > 0) change({ queue: waiting.value })
       const newest = view.runs.find((run) => isLive(run)) ?? view.runs[0]
       if (newest !== undefined) await select(newest.directory)
       change({ load: 'ready' })
@@ -161,6 +167,16 @@ export function createRunController(bridge: SatchelBridge, publish: (view: AppVi
       if (added === undefined || added === null) return
       await list()
       await select(added.directory)
+    },
+    openFolder: async (path) => {
+      const added = await ask('runs.openFolder', { path })
+      if (added === undefined) return false
+      await list()
+      await select(added.directory)
+      return true
+    },
+    startNext: async () => {
+      await ask('runs.startNext', {})
     },
     pause: () => actOnSelected('pause', 'runs.pause'),
     continueRun: () => actOnSelected('continue', 'runs.continue'),

@@ -15,13 +15,17 @@ export interface ChosenDataset {
 export interface RunDraft {
   readonly model: ChosenModel | null
   readonly dataset: ChosenDataset | null
+  /** A configuration that was dropped on the window; it takes the place of what the form says. */
+  readonly config: Readonly<Record<string, unknown>> | null
   chooseModel(model: ChosenModel | null): void
   chooseDataset(dataset: ChosenDataset | null): void
+  chooseConfig(config: Readonly<Record<string, unknown>>): void
 }
 
 export function createRunDraft(): RunDraft {
   let model = $state.raw<ChosenModel | null>(null)
   let dataset = $state.raw<ChosenDataset | null>(null)
+  let config = $state.raw<Readonly<Record<string, unknown>> | null>(null)
   return {
     get model() {
       return model
@@ -29,11 +33,17 @@ export function createRunDraft(): RunDraft {
     get dataset() {
       return dataset
     },
+    get config() {
+      return config
+    },
     chooseModel(chosen) {
       model = chosen
     },
     chooseDataset(chosen) {
       dataset = chosen
+    },
+    chooseConfig(chosen) {
+      config = chosen
     },
   }
 }

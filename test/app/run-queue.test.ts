@@ -1,4 +1,8 @@
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openRunMemory } from '../../src-main/app/run-memory.ts'
 import { createRunQueue } from '../../src-main/app/run-queue.ts'
 import type { RunQueue, RunRequest } from '../../src-main/app/run-queue.ts'
 import type { QueuedRun, RunSummary } from '../../src-main/contract/calls/run-data.ts'
@@ -81,5 +85,44 @@ describe('the queue', () => {
     it.busy = false
     await it.queue.next()
     expect(it.started).toEqual(['a'])
+  })
+})
+
+describe('runs that waited when the app was closed', () => {
+  it('wait again, are kept at every change, and start when somebody says so', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'satchel-queue-')), 'runs.json')
+    const started: string[] = []
+    const open = (busy: boolean): RunQueue => {
+      const memory = openRunMemory(file)
+      return createRunQueue({
+        restored: memory.queue, keep: (queue) => void memory.keepQueue(queue), busy: () => busy, onChange: () => undefined,
+        start: async (start) => {
+          started.push('config' in start ? String(start.config['name']) : '')
+          return summary('x')
+        },
+      })
+    }
+    const before = open(true)
+    for (const name of ['a', 'b']) await before.submit(request(name))
+    await expect.poll(() => (existsSync(file) ? openRunMemory(file).queue.length : 0)).toBe(2)
+    const after = open(false)
+    expect(after.list().map(({ name }) => name)).toEqual(['a', 'b'])
+    expect(started).toEqual([])
+    await after.next()
+    expect(started).toEqual(['a'])
+    await expect.poll(() => openRunMemory(file).queue.map(({ entry }) => entry.name)).toEqual(['b'])
+  })
+
+  it('are told as interrupted once', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'satchel-queue-')), 'runs.json')
+    await openRunMemory(file).keepInterrupted(['/runs/a'])
+    expect(await openRunMemory(file).takeInterrupted()).toEqual(['/runs/a'])
+    expect(await openRunMemory(file).takeInterrupted()).toEqual([])
+  })
+
+  it('are none where the file is damaged', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'satchel-queue-')), 'runs.json')
+    writeFileSync(file, '{"version":1,"queue":[{"start":{"type":"rm"}}]}')
+    expect(openRunMemory(file).queue).toEqual([])
   })
 })

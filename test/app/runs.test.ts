@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { tmpdir } from 'node:os'
@@ -37,6 +37,8 @@ beforeEach(() => {
     runsFolder,
     reportsFolder: join(home, 'reports'),
     demoFile: resolve('resources/demo/run.json'),
+    memoryFile: join(home, 'runs.json'),
+    granted: (path) => path,
     desktop: noDesktop,
     patience: { ...defaultPatience, quit: 20_000 },
     program: () => ({ nodeBinary: process.execPath, script: fakeEngine, environment: fakeEnvironment }),
@@ -73,7 +75,7 @@ describe('runs of this app', () => {
     const started = await handlers['runs.startDemo']({ seed: 1 })
     expect(existsSync(runsFolder)).toBe(true)
     // The engine has named its folder and not made it yet.
-    expect(await handlers['runs.open']({ directory: started.directory })).toMatchObject({ summary: { name: 'demo-1', state: 'starting' }, series: [] })
+    expect(await handlers['runs.open']({ directory: started.directory })).toMatchObject({ summary: { name: 'demo-1', state: expect.stringMatching(/^(starting|running)$/) as string }, series: [] })
     await expect.poll(() => handlers['runs.list']({}), eventually).toMatchObject([{ directory: started.directory, state: 'running' }])
     await handlers['runs.pause']({ directory: started.directory })
     await expect.poll(async () => (await handlers['runs.open']({ directory: started.directory })).summary.state, eventually).toBe('paused')
@@ -167,5 +169,35 @@ describe('configurations for the page', () => {
   it('come from no file when the person chose none', async () => {
     expect(await handlers['runs.importConfig']({})).toBeNull()
     expect(await handlers['runs.exportConfig']({ config: {} })).toBeNull()
+  })
+})
+
+describe('closing the app', () => {
+  it('remembers the run it had to stop, which is offered once', async () => {
+    const { directory } = await handlers['runs.startDemo']({ seed: 1 })
+    await expect.poll(() => heard.some((event) => event.type === 'metrics'), eventually).toBe(true)
+    await runs.dispose()
+    expect(JSON.parse(readFileSync(join(home, 'runs.json'), 'utf8'))).toMatchObject({ interrupted: [directory] })
+    expect(await handlers['runs.interrupted']({})).toMatchObject([{ directory, state: 'stopped' }])
+    expect(await handlers['runs.interrupted']({})).toEqual([])
+  })
+})
+
+describe('a run folder from elsewhere', () => {
+  it('that was dropped is looked at, and nothing in it is changed', async () => {
+    const { directory } = await handlers['runs.startDemo']({ seed: 1 })
+    await expect.poll(() => heard.some((event) => event.type === 'metrics'), eventually).toBe(true)
+    await handlers['runs.stopNow']({ directory })
+    await expect.poll(async () => (await handlers['runs.open']({ directory })).summary.state, eventually).toBe('stopped')
+    const copy = join(home, 'stick', 'copied')
+    cpSync(directory, copy, { recursive: true })
+    await expect((async () => handlers['runs.open']({ directory: copy }))()).rejects.toThrow(/not in the runs folder/)
+    expect(await handlers['runs.openFolder']({ path: copy })).toMatchObject({ directory: copy, outside: true })
+    expect((await handlers['runs.open']({ directory: copy })).summary).toMatchObject({ outside: true, state: 'stopped' })
+    expect((await handlers['runs.list']({})).map(({ outside }) => outside ?? false).toSorted()).toEqual([false, true])
+    for (const name of ['runs.pause', 'runs.stop', 'runs.checkpoint', 'runs.resume'] as const) {
+      await expect((async () => handlers[name]({ directory: copy }))(), name).rejects.toThrow(/lies outside the runs folder: it can be looked at/)
+    }
+    await expect((async () => handlers['runs.set']({ directory: copy, settings: [{ field: 'optimizer.learningRate', value: 1 }] }))()).rejects.toThrow(/lies outside/)
   })
 })

@@ -16,6 +16,8 @@ export const runSummarySchema = z.object({
   estimator: z.string().optional(),
   seed: z.number().optional(),
   model: z.string().optional(),
+  /** It lies outside the runs folder: it can be looked at, and nothing in it is changed. */
+  outside: z.boolean().optional(),
 })
 export type RunSummary = z.infer<typeof runSummarySchema>
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { announcedEvents, errorEnvelopeSchema, evaluationResultSchema, rolloutRecordSchema } from '../events.ts'
 import { liveSettingsSchema } from '../run-changes.ts'
 import { metricSeriesSchema, queuedRunSchema, rolloutHeaderSchema, rolloutQuerySchema, runSnapshotSchema, runSummarySchema, searchAnswerSchema } from './run-data.ts'
-import { nothing } from './shared.ts'
+import { nothing, pathSchema } from './shared.ts'
 
 export type { RunSnapshot, RunSummary } from './run-data.ts'
 
@@ -68,6 +68,10 @@ export const runCalls = {
   /** Starts a run as configured, or lets it wait for the one that is in progress. */
   'runs.start': { request: z.object({ config }).strict(), response: startAnswer },
   'runs.queue': { request: nothing, response: z.array(queuedRunSchema) },
+  /** Starts the run that waits longest, where the machine is free: after a start of the app nothing does so by itself. */
+  'runs.startNext': { request: nothing, response: nothing },
+  /** Runs that were at work when the app was closed and can be resumed; told once. */
+  'runs.interrupted': { request: nothing, response: z.array(runSummarySchema) },
   'runs.unqueue': { request: z.object({ id: z.string() }).strict(), response: nothing },
   'runs.pause': { request: runReference, response: nothing },
   'runs.continue': { request: runReference, response: nothing },
@@ -85,6 +89,8 @@ export const runCalls = {
   'runs.demoConfig': { request: nothing, response: z.object({ config }) },
   /** Asks for a file and reads a configuration from it; null when the person chose none. */
   'runs.importConfig': { request: nothing, response: z.object({ file: z.string(), config }).nullable() },
+  /** A configuration that was dropped on the window, or chosen. */
+  'runs.readConfig': { request: z.object({ path: pathSchema }).strict(), response: z.object({ file: z.string(), config }) },
   /** Asks for a place and writes the configuration there; null when the person chose none. */
   'runs.exportConfig': { request: z.object({ config }).strict(), response: z.object({ file: z.string() }).nullable() },
   /** Asks for a place and writes numbers there; null when the person chose none. */
@@ -93,6 +99,8 @@ export const runCalls = {
   'runs.choosePath': { request: z.object({ what: z.enum(['model', 'prompts', 'reward']) }).strict(), response: z.object({ path: z.string() }).nullable() },
   /** Asks for a run folder from elsewhere and adds it to the list; null when the person chose none. */
   'runs.add': { request: nothing, response: runSummarySchema.nullable() },
+  /** Adds a run folder that was dropped on the window to the list; one from outside the runs folder can be looked at only. */
+  'runs.openFolder': { request: z.object({ path: pathSchema }).strict(), response: runSummarySchema },
   /** Tries one step of the longest case - longest prompt, completions of full length - and measures it; nothing is kept. `runs.cancel` ends it. */
   'runs.dryRun': { request: z.object({ config, job }).strict(), response: dryRunSchema },
 

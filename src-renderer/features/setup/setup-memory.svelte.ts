@@ -5,6 +5,7 @@ import type { Draft } from './draft.ts'
 let draft = $state.raw<Draft>({})
 let takenModel = ''
 let takenPrompts = ''
+let takenConfig: Draft | null = null
 let takenComputing = ''
 
 export const rememberedSetup = {
@@ -17,6 +18,12 @@ export const rememberedSetup = {
   },
   get takenPrompts(): string {
     return takenPrompts
+  },
+  /** Takes a configuration from elsewhere over, once. */
+  takeConfig(config: Draft): void {
+    if (config === takenConfig) return
+    takenConfig = config
+    draft = config
   },
   change(next: Draft): void {
     draft = next
