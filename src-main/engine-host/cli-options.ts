@@ -10,6 +10,7 @@ import type { RewardConfig } from '../contract/reward-config.ts'
 import { rewardConfigSchema, withRewardPaths } from '../contract/reward-config.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { checkFile, readJsonFile } from '../engine/models/json-file.ts'
+import { resourcePath } from '../engine/runtime/paths.ts'
 import { modelBeside } from './model-names.ts'
 
 export interface DeviceOptions {
@@ -79,15 +80,17 @@ function day(text: string): string {
   return text
 }
 
-/** The presets --reward knows. */
-export const rewardPresets = ['react', 'maths', 'code'] as const
+/** The presets --reward knows: recipes as they are, and compositions that lie in resources/rewards. */
+export const rewardPresets = ['react', 'maths', 'code', 'react-judged', 'maths-judged'] as const
 
 /**
  * A reward by preset name, or from a JSON file that holds a reward configuration (or a run's configuration with one).
  * @throws UserError naming file and field
  */
 export async function readReward(presetOrFile: string): Promise<RewardConfig> {
-  if ((rewardPresets as readonly string[]).includes(presetOrFile)) return rewardConfigSchema.parse({ recipe: presetOrFile })
+  if ((rewardPresets as readonly string[]).includes(presetOrFile)) {
+    return presetOrFile.endsWith('-judged') ? readReward(resourcePath('rewards', `${presetOrFile}.json`)) : rewardConfigSchema.parse({ recipe: presetOrFile })
+  }
   if (!existsSync(presetOrFile)) {
     throw new UserError({ code: 'not-found', what: 'this is neither a reward preset nor a file', place: { file: presetOrFile, field: '--reward' }, expected: `one of the presets (${rewardPresets.join(', ')}), or a JSON, .js or .ts file` })
   }

@@ -29,7 +29,6 @@ export function judgesOf(config: RewardConfig): { readonly codeJudge: boolean; r
 
 /** The sources of a recipe, by the name they report under. */
 function settingsOf(config: RewardConfig): Readonly<Record<string, SourceSettings>> {
-  const judges = judgesOf(config)
   switch (config.recipe) {
     case 'react':
       return {
@@ -37,21 +36,22 @@ function settingsOf(config: RewardConfig): Readonly<Record<string, SourceSetting
         lint: { ...config.linter, mapping: 'lines' },
         // The requirements are graded by their own weight and have no spans.
         requirements: { ...config.requirements, globalWeight: config.requirementWeight, localWeight: 0, localBound: 0, mapping: 'lines' },
-        ...(judges.codeJudge ? { codeJudge: { ...config.codeJudge, mapping: 'lines' } } : {}),
-        ...(judges.screenshotJudge ? { screenshotJudge: { ...config.screenshotJudge, mapping: 'lines' } } : {}),
+        codeJudge: { ...config.codeJudge, mapping: 'lines' },
+        screenshotJudge: { ...config.screenshotJudge, mapping: 'lines' },
       }
     case 'maths':
       return { answer: { ...config.answer, mapping: 'ranges' }, format: { ...config.format, mapping: 'ranges' }, steps: { ...config.steps, mapping: 'ranges' } }
     case 'code':
-      return { compiler: { ...config.compiler, mapping: 'lines' }, tests: { ...config.tests, mapping: 'lines' }, ...(judges.codeJudge ? { codeJudge: { ...config.codeJudge, mapping: 'lines' } } : {}) }
+      return { compiler: { ...config.compiler, mapping: 'lines' }, tests: { ...config.tests, mapping: 'lines' }, codeJudge: { ...config.codeJudge, mapping: 'lines' } }
     case 'custom':
-      return { custom: { ...config.custom, mapping: config.spans }, ...(judges.answerJudge ? { answerJudge: { ...config.answerJudge, mapping: 'ranges' } } : {}) }
+      return { custom: { ...config.custom, mapping: config.spans }, answerJudge: { ...config.answerJudge, mapping: 'ranges' } }
   }
 }
 
-/** The names of a recipe's sources. */
+/** The names of the sources a completion is judged by: those of the recipe, and the judges that are asked. */
 export function sourceNames(config: RewardConfig): string[] {
-  return Object.keys(settingsOf(config))
+  const judges: Readonly<Record<string, boolean>> = judgesOf(config)
+  return Object.keys(settingsOf(config)).filter((name) => judges[name] ?? true)
 }
 
 function settings(config: RewardConfig, source: string): SourceSettings {
