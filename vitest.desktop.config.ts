@@ -1,9 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
+/** What a mode runs; `--mode` chooses another than the tests. */
+const included: Readonly<Record<string, string>> = {
+  bench: 'test/benchmarks/desktop/*.bench.ts',
+  screenshots: 'test/desktop/screenshots.ts',
+}
+
 // The desktop tests drive a real Electron, one window at a time.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/desktop/**/*.test.ts'],
+    include: [included[mode] ?? 'test/desktop/**/*.test.ts'],
     globalSetup: ['test/desktop/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
@@ -12,4 +18,4 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
   },
-})
+}))

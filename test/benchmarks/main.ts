@@ -10,18 +10,8 @@ import { benchmarkMemory, measureMemory, memoryFlag } from './memory.bench.ts'
 import { benchmarkPrecision, precisionModelFlag } from './precision.bench.ts'
 import { benchmarkRewards } from './rewards.bench.ts'
 import { benchmarkRunIndex } from './run-index.bench.ts'
+import { rowsTable } from './rows.ts'
 import type { BenchmarkRow } from './rows.ts'
-
-function format(value: number): string {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3)
-}
-
-function table(rows: readonly BenchmarkRow[]): string {
-  const width = Math.max(...rows.map(({ name }) => name.length))
-  return rows
-    .map(({ name, value, unit, goal, met }) => `${name.padEnd(width)}  ${format(value).padStart(9)} ${unit.padEnd(9)}${goal === undefined ? '' : ` ${goal}: ${met === true ? 'met' : 'NOT MET'}`}`)
-    .join('\n')
-}
 
 async function main(options: readonly string[]): Promise<void> {
   const at = options.indexOf(memoryFlag)
@@ -34,7 +24,7 @@ async function main(options: readonly string[]): Promise<void> {
   const rows: BenchmarkRow[] = []
   for (const part of [() => benchmarkKernels(quick), () => benchmarkTrainingStep(quick), () => benchmarkDecode(quick), () => benchmarkCost(quick), () => benchmarkRewards(quick), () => benchmarkRunIndex(quick), () => benchmarkMemory(quick), () => benchmarkPrecision(quick, precisionModel)]) {
     const more = await part()
-    process.stdout.write(`${table(more)}\n\n`)
+    process.stdout.write(`${rowsTable(more)}\n\n`)
     rows.push(...more)
   }
   const file = options[options.indexOf('--json') + 1]

@@ -24,3 +24,15 @@ export async function medianSeconds(run: () => unknown, runs: number): Promise<n
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] as number
 }
+
+function format(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
+
+/** The rows as lines of text. */
+export function rowsTable(rows: readonly BenchmarkRow[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length))
+  return rows
+    .map(({ name, value, unit, goal, met }) => `${name.padEnd(width)}  ${format(value).padStart(9)} ${unit.padEnd(9)}${goal === undefined ? '' : ` ${goal}: ${met === true ? 'met' : 'NOT MET'}`}`)
+    .join('\n')
+}

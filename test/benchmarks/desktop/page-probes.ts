@@ -1,0 +1,69 @@
+// What the benchmarks of the app measure inside its page and of its processes.
+import { readFileSync } from 'node:fs'
+import type { ElectronApplication, Page } from 'playwright-core'
+
+export interface FrameReport {
+  readonly framesASecond: number
+  /** Longest time between two frames, milliseconds. */
+  readonly longest: number
+  /** 95th percentile of the time between two frames, milliseconds. */
+  readonly slow: number
+  readonly eventsASecond: number
+}
+
+/** Counts frames and events of the selected run for so many seconds. */
+export function watchFrames(page: Page, seconds: number): Promise<FrameReport> {
+  return page.evaluate(async (duration) => {
+    const { subscribe } = (window as unknown as { satchel: { subscribe(name: string, hear: () => void): () => void } }).satchel
+    let events = 0
+    const unsubscribe = subscribe('run.event', () => (events += 1))
+    const gaps: number[] = []
+    const begin = performance.now()
+    await new Promise<void>((resolve) => {
+      let last = begin
+      const frame = (now: number): void => {
+        gaps.push(now - last)
+        last = now
+        if (now - begin < duration * 1000) requestAnimationFrame(frame)
+        else resolve()
+      }
+      requestAnimationFrame(frame)
+    })
+    unsubscribe()
+    const took = (performance.now() - begin) / 1000
+    const ordered = gaps.toSorted((a, b) => a - b)
+    return { framesASecond: gaps.length / took, longest: ordered.at(-1) ?? 0, slow: ordered[Math.floor(ordered.length * 0.95)] ?? 0, eventsASecond: events / took }
+  }, seconds)
+}
+
+/** Charts with lines that stand at least half inside the window. */
+export function chartsInView(page: Page): Promise<number> {
+  return page.evaluate(() => [...document.querySelectorAll('main canvas')].filter((canvas) => {
+    const { top, bottom } = canvas.getBoundingClientRect()
+    const middle = (top + bottom) / 2
+    return middle > 0 && middle < window.innerHeight
+  }).length)
+}
+
+/** Milliseconds until the act's consequences are painted: two frames after `done` holds. */
+export async function millisecondsUntil(page: Page, act: () => Promise<unknown>, done: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now()
+  await act()
+  await done()
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+  return performance.now() - begin
+}
+
+/** MiB of a process: all its pages, and its share of them (pages that n processes share count a nth). */
+export function memoryOf(id: number): { resident: number; share: number } {
+  const rollup = readFileSync(`/proc/${id}/smaps_rollup`, 'utf8')
+  const mebibytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? Number.NaN) / 1024
+  return { resident: mebibytes('Rss'), share: mebibytes('Pss') }
+}
+
+/** Milliseconds from the start of the app's process to the first content painted in its window. The driver does not hold the app up. */
+export async function startMilliseconds(application: ElectronApplication, page: Page): Promise<number> {
+  const begun = await application.evaluate(() => process.getCreationTime() ?? Number.NaN)
+  const painted = await page.evaluate(() => performance.timeOrigin + (performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN))
+  return painted - begun
+}
