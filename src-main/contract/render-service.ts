@@ -10,7 +10,7 @@ export const pageWidth = 1280
 export const pageHeight = 800
 
 /** A busy machine gives a page less of the processor; it waits so many times longer by the clock. */
-export const waitingFactor = 4
+export const waitingFactor = 10
 
 export const pageFactsSchema = z.object({
   /** What the page wrote to its console as an error, and what React reported. */

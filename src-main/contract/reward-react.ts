@@ -36,6 +36,14 @@ const audit = z
   })
   .prefault({})
 
+const screenshots = z
+  .strictObject({
+    mode: field(z.enum(['off', 'audit', 'reward']).default('off'), '', 'Satchel', 'Whether pages are shown in a real browser: audit keeps pictures of some pages that render, for looking at; reward does so too and counts a page on which nothing can be seen as one that did not render, which takes a browser half a second a page.'),
+    perStep: field(z.int().min(0).max(64).default(4), 'pictures', 'Satchel', 'Pages of a step whose pictures are kept.'),
+    keep: field(z.int().min(0).max(100_000).default(400), 'pictures', 'Satchel', 'Pictures the run folder holds; the oldest leave (20 to 60 KB each).'),
+  })
+  .prefault({})
+
 /** The reward of a single-file React application (specification: the React recipe; the requirements are ours). */
 export const reactRewardSchema = z
   .strictObject({
@@ -56,6 +64,7 @@ export const reactRewardSchema = z
     judge: field(judgeSchema, '', 'Satchel', 'The model that judges pages that render; none leaves judges out.'),
     codeJudge: field(codeJudge('code judge', 'BoT-GRPO'), '', 'BoT-GRPO', 'How a judge that reads the code enters the reward: 0 to 10, divided by 10.'),
     screenshotJudge: field(screenshotJudge(), '', 'BoT-GRPO', 'How a judge that sees the page enters the reward: 0 to 10, divided by 10.'),
+    screenshots: field(screenshots, '', 'Satchel', 'Pictures of pages, taken by a real browser.'),
     audit: field(audit, '', 'Satchel', 'Thresholds of the sealed audit; it never enters the reward.'),
     limits: field(limits(), '', 'Satchel', 'Limits generated code is read and run under.'),
   })

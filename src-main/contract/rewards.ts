@@ -104,4 +104,6 @@ export interface ScoredCompletion {
   /** React: share of the row's requirements met in the rendered document, 0 when nothing rendered. Maths: 1 when right. Code: share of cases passed. Custom: 1 when it passes. */
   readonly requirementScore: number
   readonly audit: AuditResult
+  /** What a real browser showed of a page that rendered in the DOM; absent where none was asked. `unchecked`: the browser failed, not the page. */
+  readonly pixels?: 'seen' | 'blank' | 'unchecked'
 }

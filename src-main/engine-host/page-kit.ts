@@ -59,6 +59,20 @@ async function settle(): Promise<void> {
   }
 }
 
+/** Says that the page is at rest, once observers, layout and the browser's own answers have set nothing more going. */
+async function rest(): Promise<void> {
+  try {
+    await settle()
+    for (let round = 0; round < 2; round++) {
+      await breathe()
+      await settle()
+    }
+  } catch (error) {
+    report(error)
+  }
+  document.documentElement.setAttribute('data-satchel', 'rest')
+}
+
 page['satchelRegister'] = (handed: unknown): void => {
   delete page['satchelRegister']
   try {
@@ -66,10 +80,5 @@ page['satchelRegister'] = (handed: unknown): void => {
   } catch (error) {
     report(error)
   }
-  void settle()
-    .then(breathe)
-    // What observers and layout have set going.
-    .then(settle)
-    .catch(report)
-    .then(() => document.documentElement.setAttribute('data-satchel', 'rest'))
+  void rest()
 }

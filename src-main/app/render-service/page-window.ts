@@ -121,7 +121,6 @@ function secure(contents: WebContents): void {
   // What is not proxied may not leave, and the one proxy of this process leads nowhere.
   contents.setWebRTCIPHandlingPolicy('disable_non_proxied_udp')
   contents.setAudioMuted(true)
-  contents.setFrameRate(30)
 }
 
 interface Messages {
@@ -170,8 +169,9 @@ function limitsOf(contents: WebContents, { milliseconds, megabytes }: PageReques
     if ((process.cpu.cumulativeCPUUsage ?? 0) * 1_000 > milliseconds) fail(new PageFailure(`the page kept the processor for more than ${milliseconds / 1_000} s`))
   }, scaleMilliseconds)
   contents.on('render-process-gone', (_event, { reason }) => fail(new PageFailure(reason === 'oom' ? `the page took more memory than it may have` : `the page's process ended (${reason})`)))
-  contents.on('did-fail-load', (_event, code, description, _url, isMainFrame) => {
-    if (isMainFrame) fail(new PageFailure(`the page left or could not be loaded (${description || code})`))
+  contents.on('did-fail-load', (_event, code, description, url) => {
+    // Whatever else it wanted to load was denied, and the page is still there.
+    if (url === pageAddress) fail(new PageFailure(`the page loaded itself again, or could not be loaded (${description || code})`))
   })
   return {
     broken,
@@ -184,7 +184,10 @@ function limitsOf(contents: WebContents, { milliseconds, megabytes }: PageReques
 
 async function picture(window: BrowserWindow, { width, height, picture: wanted }: PageRequest, messages: Messages, begun: number): Promise<ShownPage> {
   const { webContents } = window
-  await webContents.loadURL(pageAddress)
+  const ready = new Promise<void>((resolve) => webContents.once('dom-ready', () => resolve()))
+  // Fails as well when the page wants to go elsewhere while it is being loaded, and may not.
+  webContents.loadURL(pageAddress).catch(() => undefined)
+  await ready
   await webContents.insertCSS(stillStyles, { cssOrigin: 'user' })
   const read = (await webContents.executeJavaScriptInIsolatedWorld(ownWorld, [{ code: readWhenAtRest }])) as { text: string; elements: number }
   const shot = await webContents.capturePage({ x: 0, y: 0, width, height })

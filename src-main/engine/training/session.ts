@@ -12,6 +12,7 @@ import { rotaryRegime, withRotaryRegime } from '../models/rotary.ts'
 import type { Tokenizer } from '../models/tokenizer.ts'
 import { checkReward } from '../rewards/check-reward.ts'
 import { judgeFileName, openRewards } from '../rewards/judge/open-rewards.ts'
+import { openCamera, pixelsUnchecked, type PageCamera } from '../rewards/screenshots/camera.ts'
 import { createSampler, type Sampler } from '../rollout/sampler.ts'
 import { setKernelThreads } from '../runtime/kernels.ts'
 import { createDevice, type Device, type DeviceKind } from '../runtime/ort.ts'
@@ -47,6 +48,8 @@ export interface TrainingSession extends ModelSession {
   readonly reference: TrainingPass | undefined
   /** What sampler and passes were made for; kept in run.json. */
   readonly lengths: RunLengths
+  /** Takes pictures of pages; present where the configuration asks for some and the machine can. */
+  readonly camera: PageCamera | undefined
   /** What the run will need in memory (on the CPU). */
   readonly plan: MemoryPlan
 }
@@ -126,9 +129,17 @@ export async function openTrainingSession(config: RunConfig, directory?: string)
   if (config.evaluation.every > 0 && heldout.length === 0) {
     throw new UserError({ code: 'bad-input', what: 'no prompt is held out, so there is nothing to evaluate on', place: { file: config.data.prompts, field: 'data.heldoutShare' }, remedy: 'Raise data.heldoutShare, mark rows with "split": "heldout", or set evaluation.every to 0.' })
   }
-  const pool = await openRewards({ workers: config.rewardWorkers, config: config.reward, ...(directory === undefined ? {} : { judgeFile: join(directory, judgeFileName) }) })
-  const model = await openModelSession(config).catch((error: unknown) => {
+  const { camera, notices } = await openRunCamera(config.reward)
+  const pool = await openRewards({ workers: config.rewardWorkers, config: config.reward, camera: camera ?? null, ...(directory === undefined ? {} : { judgeFile: join(directory, judgeFileName) }) }).catch((error: unknown) => {
+    camera?.dispose()
+    throw error
+  })
+  const closeRewards = (): void => {
     pool.dispose()
+    camera?.dispose()
+  }
+  const model = await openModelSession(config).catch((error: unknown) => {
+    closeRewards()
     throw error
   })
   try {
@@ -139,6 +150,8 @@ export async function openTrainingSession(config: RunConfig, directory?: string)
     const { source, pass, reference, releasePasses } = await openPasses(model, pool, longest)
     return {
       ...model,
+      warnings: [...notices, ...model.warnings],
+      camera,
       train,
       heldout,
       source,
@@ -147,16 +160,23 @@ export async function openTrainingSession(config: RunConfig, directory?: string)
       plan: planMemory(model.policy.config, config, { promptTokens: longest - config.rollout.maxNewTokens, longest }),
       lengths: { longest, rotaryRegime: rotaryRegime(model.policy.config, longest) },
       async close() {
-        pool.dispose()
+        closeRewards()
         await releasePasses()
         await model.close()
       },
     }
   } catch (error) {
-    pool.dispose()
+    closeRewards()
     await model.close()
     throw error
   }
+}
+
+/** Where pictures are wished for and cannot be had, the run goes on without and says so. */
+async function openRunCamera(reward: RunConfig['reward']): Promise<{ readonly camera: PageCamera | undefined; readonly notices: readonly string[] }> {
+  if (reward.recipe !== 'react' || reward.screenshots.mode === 'off') return { camera: undefined, notices: [] }
+  const opened = await openCamera(reward.limits)
+  return 'camera' in opened ? { camera: opened.camera, notices: [] } : { camera: undefined, notices: [pixelsUnchecked(opened.unavailable)] }
 }
 
 async function openPasses(model: ModelSession, scorer: RolloutSource['scorer'], longest: number): Promise<{ source: RolloutSource; pass: TrainingPass; reference: TrainingPass | undefined; releasePasses: () => Promise<void> }> {

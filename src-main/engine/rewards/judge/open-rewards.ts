@@ -18,8 +18,8 @@ export interface OpenRewardsOptions {
   readonly workers: number
   /** Where verdicts of judges are kept for a resumed run; without it they are forgotten with the process. */
   readonly judgeFile?: string
-  /** A browser that is open already; whoever opened it ends it. */
-  readonly camera?: PageCamera
+  /** A browser that is open already, which whoever opened it ends; null where it is known that none can be had. */
+  readonly camera?: PageCamera | null
   /** Hears what is left out because this machine lacks it, as a sentence. */
   readonly onNotice?: (message: string) => void
 }
@@ -39,7 +39,7 @@ export async function openRewards({ config, workers, judgeFile, camera: given, o
       opened.push(one)
       return one
     }
-    const camera = given ?? (await openGateCamera(config, keep, onNotice))
+    const camera = given === undefined ? await openGateCamera(config, keep, onNotice) : (given ?? undefined)
     const judges = await openJudges(config, keep, camera)
     const bare = createRewardPool({ workers, config })
     const pool = config.recipe === 'react' && config.screenshots.mode === 'reward' && camera !== undefined ? createPixelGate(bare, config, camera.screenshotOf, dispose) : bare

@@ -12,8 +12,8 @@ export interface RenderHost {
   readonly environment: Readonly<Record<string, string>>
 }
 
-export interface RenderHostSearch {
-  readonly environment: NodeJS.ProcessEnv
+/** The machine as the search sees it; tests bring another. */
+export interface RenderMachine {
   readonly platform: NodeJS.Platform
   /** Effective user; undefined on Windows. */
   readonly userId: number | undefined
@@ -25,26 +25,26 @@ export interface RenderHostSearch {
 /** A host, or one sentence saying why pages cannot be rendered here. */
 export type RenderHostAnswer = { readonly host: RenderHost } | { readonly unavailable: string }
 
-function thisMachine(): RenderHostSearch {
-  return { environment: process.env, platform: process.platform, userId: process.getuid?.(), root: projectRoot(), exists: existsSync, readText: (path) => readFileSync(path, 'utf8') }
+function thisMachine(): RenderMachine {
+  return { platform: process.platform, userId: process.getuid?.(), root: projectRoot(), exists: existsSync, readText: (path) => readFileSync(path, 'utf8') }
 }
 
 /**
  * Finds the Electron that renders pages: SATCHEL_ELECTRON (the app sets it to itself), else the binary of the `electron` package. It is
  * not started here; a machine on which it does not start is found out with the first page.
  */
-export function renderHost(search: RenderHostSearch = thisMachine()): RenderHostAnswer {
-  const { environment, platform } = search
-  const command = findElectron(search)
+export function renderHost(environment: NodeJS.ProcessEnv = process.env, machine: RenderMachine = thisMachine()): RenderHostAnswer {
+  const { platform } = machine
+  const command = findElectron(environment, machine)
   if (command === undefined) {
     return { unavailable: environment['SATCHEL_ELECTRON'] ? 'SATCHEL_ELECTRON names a file that is not there' : "Electron's program is not installed (`npx install-electron` fetches it, SATCHEL_ELECTRON=PATH names another one)" }
   }
   const withoutSandbox = environment['SATCHEL_ELECTRON_NO_SANDBOX'] === '1'
-  if (platform === 'linux' && search.userId === 0 && !withoutSandbox) {
+  if (platform === 'linux' && machine.userId === 0 && !withoutSandbox) {
     return { unavailable: "Chromium's sandbox does not work for the user root (SATCHEL_ELECTRON_NO_SANDBOX=1 renders pages without it)" }
   }
   // A packaged app carries its program; an Electron of a checkout is told which one to run.
-  const application = environment['SATCHEL_ELECTRON_APP'] ?? search.root
+  const application = environment['SATCHEL_ELECTRON_APP'] ?? machine.root
   return {
     host: {
       command,
@@ -60,7 +60,7 @@ export function renderHost(search: RenderHostSearch = thisMachine()): RenderHost
   }
 }
 
-function findElectron({ environment, root, exists, readText }: RenderHostSearch): string | undefined {
+function findElectron(environment: NodeJS.ProcessEnv, { root, exists, readText }: RenderMachine): string | undefined {
   const chosen = environment['SATCHEL_ELECTRON']
   if (chosen) return exists(chosen) ? chosen : undefined
   const folder = join(root, 'node_modules', 'electron')
