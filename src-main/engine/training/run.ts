@@ -9,6 +9,7 @@ import { withRewardPaths } from '../../contract/reward-config.ts'
 import type { RunConfig, RunConfigInput } from '../../contract/run-config.ts'
 import { kernelReport } from '../runtime/kernels.ts'
 import { runtimeVersions } from '../runtime/ort.ts'
+import { createThermometer } from '../runtime/temperature.ts'
 import { newestCheckpoint, readCheckpoint, restoreParameters, writeCheckpoint } from './checkpoint.ts'
 import { evaluate } from './evaluation.ts'
 import { trainStep, type StepMachinery } from './loop.ts'
@@ -16,6 +17,7 @@ import { createOptimizer, type Optimizer } from './optimizer.ts'
 import { gradientArrays } from './passes.ts'
 import { parseRunConfig, readChanges, stepConfig } from './run-folder-reading.ts'
 import { createRunFolder, describeRun, hashFile, openRunFolder, withControlFile, type CommandSource, type RunFolder } from './run-folder.ts'
+import { createRunPictures, type RunPictures } from './run-pictures.ts'
 import { promptsPerStep } from './sample-step.ts'
 import { openTrainingSession, type TrainingSession } from './session.ts'
 
@@ -78,6 +80,14 @@ async function refuseChangedInputs(folder: RunFolder, config: RunConfig, modelHa
   if (config.reward.recipe === 'custom' && hashes.reward !== (await hashFile(config.reward.file))) throw changed(config.reward.file, 'reward file')
 }
 
+/** A run that is done waits so long for the pictures of its last step. */
+const lastPicturesMilliseconds = 20_000
+
+function picturesOf({ reward }: RunConfig, { camera }: TrainingSession, onProblem: (message: string) => void, directory: string): RunPictures | undefined {
+  if (camera === undefined || reward.recipe !== 'react' || reward.screenshots.mode === 'off') return undefined
+  return createRunPictures({ camera, directory, perStep: reward.screenshots.perStep, keep: reward.screenshots.keep, onProblem })
+}
+
 class Run {
   private readonly config: RunConfig
   private readonly session: TrainingSession
@@ -86,6 +96,8 @@ class Run {
   private readonly commands: CommandSource
   private readonly optimizer: Optimizer
   private readonly gradients: Map<string, Float32Array>
+  private readonly pictures: RunPictures | undefined
+  private readonly thermometer = createThermometer()
   private step = 0
   /** What was changed on the way, in the order it was. */
   private changes: readonly RunChange[] = []
@@ -105,6 +117,7 @@ class Run {
     this.commands = withControlFile(folder, options.commands)
     this.optimizer = createOptimizer(session.policy, config.optimizer, config.training.steps * config.training.miniBatches * config.training.epochs)
     this.gradients = gradientArrays(session.policy)
+    this.pictures = picturesOf(config, session, (message) => options.onEvent({ type: 'warning', message }), folder.directory)
   }
 
   async train(changes: readonly RunChange[]): Promise<'done' | 'stopped'> {
@@ -129,9 +142,11 @@ class Run {
         this.inStep = false
         this.step++
         this.learnPace((performance.now() - started) / 1000)
+        const row = { step: this.step, values: { ...result.metrics.values, ...(await this.temperatures()) } }
         await this.folder.writeRollouts(this.step, result.records)
-        await this.folder.appendMetrics(result.metrics)
-        this.options.onEvent({ type: 'metrics', row: result.metrics })
+        this.pictures?.offer(result.records)
+        await this.folder.appendMetrics(row)
+        this.options.onEvent({ type: 'metrics', row })
         this.options.onEvent({ type: 'rollouts', rollouts: [...result.records] })
         this.badSteps = result.healthy ? 0 : this.badSteps + 1
         if (!result.healthy) this.options.onEvent({ type: 'warning', message: `Step ${this.step} was skipped: its loss or gradient was not finite. Its rollouts are kept in the run folder.` })
@@ -149,8 +164,14 @@ class Run {
     }
     const done = this.step >= steps
     if (this.lastCheckpoint < this.step) await this.checkpoint()
+    await this.pictures?.settle(lastPicturesMilliseconds)
     await this.announce(done ? 'done' : 'stopped', done ? `All ${steps} steps are done.` : `Stopped after step ${this.step}.`)
     return done ? 'done' : 'stopped'
+  }
+
+  /** Degrees of processor and card after a step, where they are known. */
+  private async temperatures(): Promise<Record<string, number>> {
+    return Object.fromEntries(Object.entries(await this.thermometer.read()).map(([part, degrees]) => [`temperature/${part}`, degrees]))
   }
 
   /** What a step works with that may have been changed. Evaluation keeps the weights the run began with, so that its curve is one measure. */

@@ -1,10 +1,12 @@
 // Which charts a run has: every metric group of the specification, then whatever else the run reports.
 import type { EvaluationResult } from '../../../src-main/contract/events.ts'
+import { outcomeWords } from '../../../src-main/contract/outcome-words.ts'
+import type { Recipe } from '../../../src-main/contract/reward-config.ts'
 import { compact, decimalsFor, percent, signed } from '../../state/number-format.ts'
 import { metricNames } from '../../state/run-series.ts'
 import type { RunSeries } from '../../state/run-series.ts'
 import { metricLines, paddedRange, stageSeries, styleOf } from './run-series.ts'
-import type { RecipeName, Series } from './run-series.ts'
+import type { Series } from './run-series.ts'
 
 export interface ChartSpec {
   readonly id: string
@@ -44,6 +46,8 @@ interface Plan {
   readonly kind: 'plain' | 'share' | 'gain' | 'amount'
   /** Names of metrics with what the legend calls them. */
   readonly metrics: readonly (readonly [name: string, label: string])[]
+  /** Left out where the run has none of them, instead of standing there empty. */
+  readonly optional?: boolean
 }
 
 const plans: Readonly<Record<'Groups' | 'Policy' | 'Completions' | 'Machine', readonly Plan[]>> = {
@@ -69,6 +73,7 @@ const plans: Readonly<Record<'Groups' | 'Policy' | 'Completions' | 'Machine', re
     { id: 'time', title: 'Time of a step', unit: 'seconds by phase', kind: 'amount', metrics: [['time/step', 'Whole step'], ['time/generate', 'Generate'], ['time/score_wait', 'Wait for scores'], ['time/update', 'Update'], ['time/layers', 'Layers']] },
     { id: 'speed', title: 'Generation speed', unit: 'tokens a second', kind: 'amount', metrics: [['tokens_per_second/generate', 'Generate']] },
     { id: 'memory', title: 'Memory against plan', unit: 'GiB', kind: 'amount', metrics: [['memory/resident_gib', 'Resident'], ['memory/peak_gib', 'Peak'], ['memory/planned_gib', 'Planned peak']] },
+    { id: 'temperature', title: 'Temperature', unit: '°C', kind: 'plain', optional: true, metrics: [['temperature/processor', 'Processor'], ['temperature/card', 'Graphics card']] },
   ],
 }
 
@@ -86,14 +91,16 @@ function rewardChart(series: RunSeries, names: readonly string[]): ChartSpec {
   return { id: 'reward', title: 'Reward', unit: 'mean of a step, by source', series: lines, ...paddedRange(lines, smallestRewardRange), ...gain }
 }
 
-function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: RecipeName): ChartSpec[] {
+function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: Recipe): ChartSpec[] {
   const rate = (label: string, index: number, value: (result: EvaluationResult) => number): Series => ({ label, ...styleOf(index), points: evaluations.map((result) => ({ x: result.step, y: 100 * value(result) })) })
+  const { detail } = outcomeWords[recipe]
+  const met = detail === null ? [] : [rate(detail.title, 0, ({ requirementScore }) => requirementScore)]
   const passes = Object.keys(evaluations.at(-1)?.passAtK ?? {})
   return [
     { id: 'heldout', title: 'Held-out score', unit: '% of completions, by stage', series: stageSeries(evaluations, recipe), ...share, empty: 'The first evaluation runs before the first step.' },
     {
-      id: 'honest', title: 'Requirements and hacks', unit: '% of held-out completions', ...share, empty: 'The first evaluation runs before the first step.',
-      series: [rate('Requirements met', 0, ({ requirementScore }) => requirementScore), rate('Hack rate', 1, ({ hackRate }) => hackRate.rate), ...passes.filter((k) => k !== '1').map((k, index) => rate(`pass@${k}`, index + 2, ({ passAtK }) => passAtK[k] ?? 0))],
+      id: 'honest', title: detail === null ? 'Hacks and pass@k' : `${detail.title}, and hacks`, unit: '% of held-out completions', ...share, empty: 'The first evaluation runs before the first step.',
+      series: [...met, rate('Hack rate', 1, ({ hackRate }) => hackRate.rate), ...passes.filter((k) => k !== '1').map((k, index) => rate(`pass@${k}`, index + 2, ({ passAtK }) => passAtK[k] ?? 0))],
     },
   ]
 }
@@ -109,8 +116,8 @@ function otherCharts(series: RunSeries, names: readonly string[]): ChartSpec[] {
 }
 
 /** All charts of a run, the most telling first. */
-export function chartGroups(series: RunSeries, evaluations: readonly EvaluationResult[], recipe: RecipeName): ChartGroup[] {
+export function chartGroups(series: RunSeries, evaluations: readonly EvaluationResult[], recipe: Recipe): ChartGroup[] {
   const names = metricNames(series)
-  const planned = Object.entries(plans).map(([title, group]) => ({ title, charts: group.map((plan) => chartOf(plan, series)) }))
+  const planned = Object.entries(plans).map(([title, group]) => ({ title, charts: group.filter(({ optional, metrics }) => optional !== true || metrics.some(([name]) => names.includes(name))).map((plan) => chartOf(plan, series)) }))
   return [{ title: 'Learning', charts: [rewardChart(series, names), ...heldOutCharts(evaluations, recipe)] }, ...planned, { title: 'Everything else', charts: otherCharts(series, names) }]
 }

@@ -59,7 +59,7 @@ async function content(run: string): Promise<Record<string, unknown>> {
   const files = Object.fromEntries(await Promise.all((await readdir(checkpoint)).filter((name) => name.endsWith('.safetensors')).map(async (name): Promise<[string, string]> => [name, (await readFile(join(checkpoint, name))).toString('base64')])))
   const metrics = (await readFile(join(run, 'metrics.jsonl'), 'utf8')).trim().split('\n').map((line) => {
     const row = JSON.parse(line) as { step: number; values: Record<string, number> }
-    const timeless = Object.entries(row.values).filter(([name]) => !/^(time|memory|tokens_per_second)|milliseconds$/.test(name))
+    const timeless = Object.entries(row.values).filter(([name]) => !/^(time|memory|temperature|tokens_per_second)|milliseconds$/.test(name))
     return { step: row.step, values: Object.fromEntries(timeless) }
   })
   const rollouts = await Promise.all([1, 2, 3, 4].map(async (step) => gunzipSync(await readFile(join(run, 'rollouts', `00000${step}.jsonl.gz`))).toString()))
