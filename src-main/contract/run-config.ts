@@ -99,7 +99,7 @@ const runConfigObject = z.strictObject({
   seed: field(z.number().int().nonnegative().default(1), '', 'Satchel', 'All random streams of the run start from this number.'),
   device: field(z.enum(['auto', 'cpu', 'webgpu']).default('auto'), '', 'Satchel', 'Where the arithmetic runs.'),
   threads: field(z.number().int().nonnegative().default(0), 'threads', 'Satchel', 'Processor threads; 0 uses all cores.'),
-  rewardWorkers: field(count.default(1), 'processes', 'Satchel', 'Processes that score completions beside generation.'),
+  rewardWorkers: field(count.default(1), 'processes', 'Satchel', 'Processes that score completions beside generation, each with up to a processor core and reward.limits.workerMegabytes of memory. 2 are worth it where steps wait for scores, as the Monitor says.'),
   adapter: adapterConfigSchema.default({ kind: 'lora', rank: 16, alpha: 32, dropout: 0, targets: ['all-linear'] }),
   weights: weightsConfigSchema.prefault({}),
   chat: chatConfigSchema.prefault({}),

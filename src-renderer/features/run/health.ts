@@ -68,7 +68,7 @@ export function healthHints(series: RunSeries, limit: number | undefined): Healt
     return [{ id, label, value: format(value), level, words }]
   })
   const order: readonly HealthLevel[] = ['alarm', 'watch', 'good']
-  return [...rewardHint(series), ...spreadHint(series), ...judged, ...lengthHint(series, limit)].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level))
+  return [...rewardHint(series), ...spreadHint(series), ...judged, ...lengthHint(series, limit), ...hackHint(series), ...skippedHint(series), ...mismatchHint(series), ...waitingHint(series)].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level))
 }
 
 /** Reward above 0.15, or risen by as much, within 20 steps. */
@@ -101,4 +101,42 @@ function lengthHint(series: RunSeries, limit: number | undefined): HealthHint[] 
   const hint = { id: 'length', label: 'Length', value: `${compact(last)} tokens` }
   if (rises && last > 0.8 * limit) return [{ ...hint, level: 'alarm', words: `It rises steadily towards the limit of ${limit}: the model may be gaming the reward by writing more.` }]
   return [{ ...hint, level: 'good', words: `Away from the limit of ${limit}.` }]
+}
+
+/** What passes the reward and fails the audit, which never enters the reward. */
+function hackHint(series: RunSeries): HealthHint[] {
+  const values = recent(series, 'audit/hack_rate')
+  if (values.length === 0) return []
+  const share = mean(values)
+  const hint = { id: 'hacks', label: 'Hacks', value: percent(share) }
+  if (share > 0.2) return [{ ...hint, level: 'alarm', words: 'Many completions pass the reward and fail the audit: the model has found a way around what you mean. Read some under Rollouts, and mend the reward.' }]
+  return [share > 0.05 ? { ...hint, level: 'watch', words: 'Some completions pass the reward and fail the audit. Read some under Rollouts.' } : { ...hint, level: 'good', words: 'Hardly anything passes the reward and fails the audit.' }]
+}
+
+/** Steps without a finite loss or gradient among the newest; nothing is said where there are none. */
+function skippedHint(series: RunSeries): HealthHint[] {
+  const skipped = recent(series, 'skipped').filter((value) => value > 0).length
+  if (skipped === 0) return []
+  return [{ id: 'skipped', label: 'Skipped steps', value: `${skipped} of the last ${recent(series, 'skipped').length}`, level: 'alarm', words: 'Their loss or gradient was not finite; nothing was learned from them. Lower the learning rate.' }]
+}
+
+/** Nats by which sampler and trainer may differ on one token: beyond it gradients belong to another policy. */
+const largestMismatch = 0.05
+
+function mismatchHint(series: RunSeries): HealthHint[] {
+  const values = recent(series, 'sampler_mismatch/max')
+  if (values.length === 0 || mean(values) <= largestMismatch) return []
+  return [{ id: 'mismatch', label: 'Sampler against trainer', value: `${compact(mean(values))} nats`, level: 'alarm', words: 'The policy that samples is not the one that is trained. Finer weights (weights.precision) or another device should bring this below 0.05.' }]
+}
+
+/** Share of a step spent waiting for scores beyond which another process that scores is worth its core. */
+const longestWait = 0.25
+
+function waitingHint(series: RunSeries): HealthHint[] {
+  const steps = recent(series, 'time/step')
+  const waits = recent(series, 'time/score_wait')
+  if (steps.length === 0 || waits.length === 0 || mean(steps) === 0) return []
+  const share = mean(waits) / mean(steps)
+  if (share <= longestWait) return []
+  return [{ id: 'waiting', label: 'Waiting for scores', value: `${percent(share)} of a step`, level: 'watch', words: 'The model has written and waits for its rewards. In the next run rewardWorkers 2 scores two completions at a time, which helps where a processor core is free for it.' }]
 }

@@ -46,6 +46,22 @@ describe('health hints', () => {
     expect([length(100), length(400)]).toEqual(['alarm', 'good'])
   })
 
+  it('tell of completions that pass the reward and fail the audit', () => {
+    expect([0, 0.1, 0.3].map((value) => levelOf('audit/hack_rate', 'hacks', value))).toEqual(['good', 'watch', 'alarm'])
+  })
+
+  it('tell of skipped steps and of a sampler that is not the trainer, and say nothing where there are none', () => {
+    expect(levelOf('skipped', 'skipped', 0, 0)).toBeUndefined()
+    expect(hintsFor('skipped', [0, 1, 0])[0]).toMatchObject({ level: 'alarm', value: '1 of the last 3' })
+    expect([1e-5, 0.2].map((value) => levelOf('sampler_mismatch/max', 'mismatch', value))).toEqual([undefined, 'alarm'])
+  })
+
+  it('name rewardWorkers where steps wait for scores', () => {
+    const waiting = (seconds: number): HealthHint | undefined => healthHints(seriesOf(curvesOf([{ step: 1, values: { 'time/step': 10, 'time/score_wait': seconds } }]).series), undefined).find(({ id }) => id === 'waiting')
+    expect(waiting(2)).toBeUndefined()
+    expect(waiting(4)).toMatchObject({ level: 'watch', value: '40\u202f% of a step', words: expect.stringContaining('rewardWorkers 2') as string })
+  })
+
   it('put the worst first', () => {
     const rows = [{ step: 1, values: { kl: 0.1, entropy: 0.001, grad_norm: 3 } }]
     expect(healthHints(seriesOf(curvesOf(rows).series), undefined).map(({ level }) => level)).toEqual(['alarm', 'watch', 'good'])
