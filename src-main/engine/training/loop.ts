@@ -145,6 +145,7 @@ function rewardMetrics(sample: StepSample, taught: readonly TaughtRollout[], sta
     requirement_score: mean(all.map(({ scored }) => scored.requirementScore)),
     'audit/hack_rate': share(({ scored }) => compiles(scored) && !scored.audit.passed),
     num_tokens: lengths.reduce((sum, length) => sum + length, 0),
+    ...pixelMetrics(all),
   }
   for (const name of sources) {
     const verdicts = all.flatMap(({ scored }) => scored.sources.filter(({ source }) => source === name))
@@ -153,6 +154,13 @@ function rewardMetrics(sample: StepSample, taught: readonly TaughtRollout[], sta
     metrics[`rewards/${name}/milliseconds`] = mean(verdicts.map(({ milliseconds }) => milliseconds))
   }
   return metrics
+}
+
+/** How many pages a browser was shown, on how many nothing could be seen, and at how many it failed; nothing where it was not asked. */
+function pixelMetrics(all: readonly ScoredRollout[]): Record<string, number> {
+  const count = (...kinds: ScoredRollout['scored']['pixels'][]): number => all.filter(({ scored }) => scored.pixels !== undefined && kinds.includes(scored.pixels)).length
+  if (count('seen', 'blank', 'unchecked') === 0) return {}
+  return { 'pixels/checked': count('seen', 'blank'), 'pixels/blank': count('blank'), 'pixels/unchecked': count('unchecked') }
 }
 
 function finiteOrNull(values: Record<string, number | null>): Record<string, number | null> {

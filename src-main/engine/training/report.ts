@@ -1,9 +1,11 @@
 // A run, or several beside each other, as one self-contained page: no script, no font, no picture from elsewhere.
-import { basename, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
 import type { RunChange } from '../../contract/run-changes.ts'
 import { writeFileAtomically, writeFully } from '../models/atomic-file.ts'
+import { openPictureStore, picturesFolder } from '../rewards/screenshots/picture-store.ts'
 import { planVerdict } from './memory-plan.ts'
+import { pixelSentence } from './pixel-words.ts'
 import { lineChart, seriesColours } from './report-chart.ts'
 import type { Point, Series } from './report-chart.ts'
 import { readChanges, readEvaluations, readMetrics, readRollouts, readRunDescription, runFiles } from './run-folder-reading.ts'
@@ -19,6 +21,8 @@ export interface RunData {
   readonly rollouts: readonly RolloutRecord[]
   /** What was changed while the run was in progress. */
   readonly changes: readonly RunChange[]
+  /** Pictures of pages the folder holds. */
+  readonly pictures: number
   /** Entries of the folder that could not be read. */
   readonly unreadable: number
 }
@@ -35,6 +39,7 @@ export async function readRunData(directory: string): Promise<RunData> {
     evaluations: evaluations.values,
     rollouts: rollouts.values,
     changes: changes.values,
+    pictures: await openPictureStore(join(directory, picturesFolder)).count(),
     unreadable: metrics.unreadable + evaluations.unreadable + rollouts.unreadable + changes.unreadable,
   }
 }
@@ -121,7 +126,12 @@ function summaryTable(runs: readonly RunData[]): string {
     ]
   })
   return `${htmlTable(['run', 'estimator', 'steps', 'compiles, first', 'compiles, last', 'drop from peak', 'first step at 50 / 80 / 90 %', 'requirements', 'hack rate', 'time in steps'], rows)}
-${runs.flatMap((run) => memoryVerdict(runs, run)).join('')}<p class="quiet">Compiles: parses, passes the type check, bundles and renders, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that compiles but fails the audit, which never enters the reward.</p>`
+${runs.flatMap((run) => memoryVerdict(runs, run)).join('')}${runs.map((run) => pixelVerdict(runs, run)).join('')}<p class="quiet">Compiles: parses, passes the type check, bundles and renders, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that compiles but fails the audit, which never enters the reward.</p>`
+}
+
+function pixelVerdict(runs: readonly RunData[], { name, description, metrics, pictures }: RunData): string {
+  const sentence = pixelSentence(description.config.reward, metrics, pictures)
+  return sentence === undefined ? '' : `<p class="quiet">${runs.length === 1 ? '' : `${escapeHtml(name)}: `}${escapeHtml(sentence)}</p>`
 }
 
 /** What the run took in memory against what was planned; nothing for runs without a plan (devices other than the CPU, older runs). */

@@ -9,7 +9,7 @@ import { programHash } from '../rewards/screenshots/screenshots.ts'
 export interface RunPictures {
   /** Takes pictures of some of a step's pages; returns at once. */
   offer(records: readonly RolloutRecord[]): void
-  /** Waits until what was begun is done, at most so long; milliseconds. */
+  /** Waits until what was begun is done, at most so long (milliseconds); what is not done then is given up. */
   settle(milliseconds: number): Promise<void>
 }
 
@@ -54,6 +54,7 @@ export function createRunPictures({ camera, directory, perStep, keep, onProblem 
       let clock: NodeJS.Timeout | undefined
       await Promise.race([working, new Promise((resolve) => (clock = setTimeout(resolve, milliseconds)))])
       clearTimeout(clock)
+      told = true
     },
   }
 }
