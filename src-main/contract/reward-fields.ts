@@ -42,13 +42,13 @@ export const rewardSource = (...parameters: Parameters<typeof sourceFields>) => 
 export const switchOnly = (what: string) => z.strictObject(sourceSwitch(what)).prefault({})
 
 /** The bus: eq. 4, the decay of a flagged line, the test for flat groups. */
-export const busFields = (defaults: { readonly globalWeight: number; readonly gradedOutcome: boolean; readonly origin: string }) => ({
+export const busFields = (defaults: { readonly globalWeight: number; readonly gradedOutcome: boolean; readonly origin: string; readonly divideByFlaggedLines?: boolean }) => ({
   globalWeight: field(weight.default(defaults.globalWeight), 'factor', defaults.origin, 'w_g: weight of the global score G in every token reward.'),
   localWeight: field(weight.default(0.5), 'factor', defaults.origin, 'w_s: weight of the local signal S_t in a token reward.'),
   localBound: field(z.number().min(0).default(1), 'reward', 'Satchel', 'B: the local signal of a token never exceeds this in absolute value; keep w_g well above w_s times B.'),
   windowLines: field(z.int().min(0).max(1_000).default(3), 'lines', 'BoT-GRPO', 'w: a flagged line reaches this many lines up and down, fading as decayKernel says.'),
   decayKernel: field(z.enum(['linear', 'gaussian', 'box']).default('linear'), '', 'BoT-GRPO', 'How a flagged line fades over the window: linear reaches zero just behind it, gaussian has half the window as its deviation, box does not fade.'),
-  divideByFlaggedLines: field(z.boolean().default(true), 'on/off', 'BoT-GRPO', 'Divide the local signal of a source by its number of flagged lines, so that many errors do not pile up.'),
+  divideByFlaggedLines: field(z.boolean().default(defaults.divideByFlaggedLines ?? true), 'on/off', defaults.divideByFlaggedLines === false ? 'Satchel' : 'BoT-GRPO', 'Divide the local signal of a source by its number of flagged lines, so that many errors do not pile up. Divided, every mistake mended makes the others count for more, and a group that fails to the last learns little.'),
   gradedOutcome: field(z.boolean().default(defaults.gradedOutcome), 'on/off', 'Satchel', 'Test a group for flatness on the graded outcome; off, every failure counts as the same outcome.'),
 })
 

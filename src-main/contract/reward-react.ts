@@ -50,8 +50,9 @@ export const reactRewardSchema = z
     recipe: field(z.literal('react').optional().default('react'), 'name', 'Satchel', 'What the completions are: single-file React applications.'),
     /** How the recipe was named at first; a configuration that still says it means the same. */
     kind: z.literal('react').exactOptional(),
-    ...busFields({ globalWeight: 1, gradedOutcome: false, origin: 'Satchel' }),
+    ...busFields({ globalWeight: 1, gradedOutcome: false, origin: 'Satchel', divideByFlaggedLines: false }),
     typeCheck: field(z.boolean().default(true), 'on/off', 'Satchel', 'Check the program against React\'s own types; off, a program only has to parse, bundle and render.'),
+    checkBroken: field(z.boolean().default(true), 'on/off', 'Satchel', 'Flag the type errors of a program that does not parse as well, as local penalties alone: mistakes that a parse error hides would otherwise go free, and be learned.'),
     gatedLadder: field(z.boolean().default(false), 'on/off', 'RLPF', 'Keep a program that reached a later stage above every one that did not: what lint and requirements add stays within half the distance to the next rung.'),
     compilerLine: field(z.number().default(-1), 'reward', 'BoT-GRPO', 'Local penalty of a line the compiler flags.'),
     compilerNoise: field(z.number().min(0).max(1).default(0), 'share', 'Satchel', 'Share of lines whose compiler flag is turned over at random, the same lines for the same text: an experiment on how much noise a local reward bears.'),

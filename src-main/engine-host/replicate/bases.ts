@@ -1,6 +1,7 @@
 // The base models of the replication, made from the built-in one in minutes. What they can and how reliable they are is the regime:
 //
 //   react-rare    knows how to write the programs, yet every one it learned from carries four mistakes: right answers are rare, under 1 %
+//   react-never   the same with eight mistakes: nothing it writes compiles
 //   react-mixed   the same with fewer mistakes: one in four compiles
 //   react-weak    trained from nothing for a short time: it knows no better
 //   maths         worked solutions of level 1 problems, half of them with a wrong step; trained from nothing with a tokenizer of its own
@@ -27,7 +28,7 @@ import { corpusExample, type CorpusOptions } from '../make-demo/corpus.ts'
 import { demoPattern, endOfText, messageEnd, messageStart } from '../make-demo/demo-tokenizer.ts'
 import type { BaseFiles } from './experiments.ts'
 
-export const baseNames = ['react-rare', 'react-mixed', 'react-weak', 'maths'] as const
+export const baseNames = ['react-rare', 'react-never', 'react-mixed', 'react-weak', 'maths'] as const
 export type BaseName = (typeof baseNames)[number]
 
 interface Recipe {
@@ -39,6 +40,7 @@ interface Recipe {
 
 const recipes: Readonly<Record<BaseName, Recipe>> = {
   'react-rare': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 1, mistakes: [4, 4] } },
+  'react-never': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 1, mistakes: [8, 8] } },
   'react-mixed': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 0.86, mistakes: [1, 2] } },
   'react-weak': { from: 'nothing', steps: 500, learningRate: 1.5e-3, corpus: { corruptShare: 0.9, mistakes: [1, 3] } },
   maths: { from: 'nothing', steps: 1500, learningRate: 1.5e-3, corpus: { wrongShare: 0.5, problems: 20_000 } },

@@ -2,7 +2,7 @@
 //
 //   sweep      the learning rate of every method, on seeds of their own
 //   compare    every method at its learning rate, on the seeds of the result
-//   regimes    BoT-GRPO and GRPO where the outcome has no grades, and from bases that are sometimes right or know no better
+//   regimes    BoT-GRPO and GRPO from bases that are never right, sometimes right, or know no better; and where the outcome has no grades
 //   ablations  what each part of BoT-GRPO is worth
 import type { RunConfigInput } from '../../contract/run-config.ts'
 import { presetFragment, type ConfigFragment } from '../../contract/methods.ts'
@@ -42,6 +42,8 @@ export interface Scale {
   readonly evaluateEvery: number
   readonly evaluatePrompts: number
   readonly seeds: readonly number[]
+  /** Regimes and ablations take the first so many seeds. */
+  readonly fewSeeds: number
   readonly sweepSeeds: readonly number[]
   readonly learningRates: readonly number[]
   readonly promptsPerStep: number
@@ -51,8 +53,8 @@ export interface Scale {
 }
 
 export const scales: Readonly<Record<'full' | 'smoke', Scale>> = {
-  full: { steps: 40, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], sweepSeeds: [101, 102], learningRates: [1e-3, 2e-3, 4e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
-  smoke: { steps: 2, sweepSteps: 1, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], sweepSeeds: [101], learningRates: [1e-3], promptsPerStep: 2, tasks: ['react'], regimes: false, ablations: false },
+  full: { steps: 32, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], fewSeeds: 2, sweepSeeds: [101, 102], learningRates: [1e-3, 2e-3, 4e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
+  smoke: { steps: 2, sweepSteps: 1, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], fewSeeds: 1, sweepSeeds: [101], learningRates: [1e-3], promptsPerStep: 2, tasks: ['react'], regimes: false, ablations: false },
 }
 
 /** Where a base and its prompts lie. */
@@ -66,7 +68,7 @@ export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare',
 
 /** What one run does otherwise than its method: fields of the React reward and of BoT-GRPO's estimator. */
 interface Change {
-  readonly reward?: Readonly<Record<string, number | Readonly<Record<string, number>>>>
+  readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, number>>>>
   readonly estimator?: Readonly<Record<string, string>>
 }
 
@@ -78,10 +80,11 @@ interface Regime {
 
 /**
  * When token credit pays. The product's outcome has grades below "compiles" (a program that parses is worth more, lint counts), which tell
- * GRPO something of a group that fails to the last; `coarse` takes them away: every failure is worth -1.
+ * GRPO something of a group that fails to the last; a coarse outcome takes them away: every failure is worth -1.
  */
 export const regimes = {
-  'coarse outcome': { base: 'react-rare', change: { reward: { linter: { globalWeight: 0 }, ladder: { notReact: -1, parse: -1, types: -1, bundle: -1, render: -1 } } } },
+  'never right': { base: 'react-never' },
+  'never right, coarse outcome': { base: 'react-never', change: { reward: { linter: { globalWeight: 0 }, ladder: { notReact: -1, parse: -1, types: -1, bundle: -1, render: -1 } } } },
   mixed: { base: 'react-mixed' },
   weak: { base: 'react-weak' },
 } as const satisfies Readonly<Record<string, Regime>>
@@ -131,12 +134,12 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
 }
 
 /** The runs that choose a learning rate for every method. */
-export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>): Experiment[] {
-  return scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.learningRates.flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate })))))
+export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, task: Task): Experiment[] {
+  return methodNames.flatMap((method) => scale.learningRates.flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate }))))
 }
 
 /** The name of a variant as part of a folder's name. */
-export const slug = (name: string): string => name.replaceAll(' %', '').replaceAll(' ', '-')
+export const slug = (name: string): string => name.replaceAll(/ %|,/g, '').replaceAll(' ', '-')
 
 export const regimeMethods = ['bot-grpo-safe', 'grpo'] as const
 
@@ -152,15 +155,20 @@ const ablations: Readonly<Record<string, Change>> = {
   'flat groups kept': { estimator: { flatGroups: 'keep' } },
   'flat groups skipped': { estimator: { flatGroups: 'skip' } },
   'compiler and lint only': { reward: { requirementWeight: 0 } },
+  'lines divided': { reward: { divideByFlaggedLines: true } },
+  'first stage only': { reward: { checkBroken: false } },
+  'as published, both': { reward: { divideByFlaggedLines: true, checkBroken: false } },
   'noise 10 %': { reward: { compilerNoise: 0.1 } },
   'noise 30 %': { reward: { compilerNoise: 0.3 } },
 }
 
-/** Everything else, at the learning rates the sweep chose. */
-export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, chosen: (task: Task, method: MethodName) => number): Experiment[] {
-  const make = (wanted: Omit<Wanted, 'learningRate'>): Experiment => experiment(scale, files, { ...wanted, learningRate: chosen(wanted.task, wanted.method) })
-  const compare = scale.tasks.flatMap((task) => methodNames.flatMap((method) => scale.seeds.map((seed) => make({ stage: 'compare', task, base: mainBase[task], method, seed }))))
-  const regimeRuns = Object.entries<Regime>(scale.regimes ? regimes : {}).flatMap(([name, { base, change }]) => regimeMethods.flatMap((method) => scale.seeds.slice(0, 3).map((seed) => make({ stage: 'regimes', task: 'react', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
-  const ablated = Object.entries(scale.ablations ? ablations : {}).flatMap(([name, change]) => scale.seeds.slice(0, 2).map((seed) => make({ stage: 'ablations', task: 'react', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: slug(name), change })))
+/** Everything else of a task, at the learning rates the sweep chose. Seed by seed, so that a comparison stopped early is a fair one. */
+export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, task: Task, chosen: (method: MethodName) => number): Experiment[] {
+  const make = (wanted: Omit<Wanted, 'learningRate' | 'task'>): Experiment => experiment(scale, files, { ...wanted, task, learningRate: chosen(wanted.method) })
+  const compare = scale.seeds.flatMap((seed) => methodNames.map((method) => make({ stage: 'compare', base: mainBase[task], method, seed })))
+  if (task !== 'react') return compare
+  const few = scale.seeds.slice(0, scale.fewSeeds)
+  const regimeRuns = few.flatMap((seed) => Object.entries<Regime>(scale.regimes ? regimes : {}).flatMap(([name, { base, change }]) => regimeMethods.map((method) => make({ stage: 'regimes', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
+  const ablated = few.flatMap((seed) => Object.entries(scale.ablations ? ablations : {}).map(([name, change]) => make({ stage: 'ablations', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: slug(name), change })))
   return [...compare, ...regimeRuns, ...ablated]
 }

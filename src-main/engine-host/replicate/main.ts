@@ -45,7 +45,8 @@ class Replication {
   private readonly options: Options
   private readonly results = new Map<string, RunResult>()
   private readonly deadline: number
-  private chosen: ReplicationResults['chosen'] = []
+  private readonly chosen: { task: Task; method: MethodName; learningRate: number }[] = []
+  private planned: readonly string[] = []
   private ran = { runs: 0, seconds: 0 }
   private preferences: ReplicationResults['preferences'] = []
   private written = Promise.resolve()
@@ -63,18 +64,18 @@ class Replication {
   async run(): Promise<boolean> {
     await mkdir(join(this.options.out, 'runs'), { recursive: true })
     const bases = await this.makeBases()
-    const sweep = planSweep(this.scale, bases)
-    const finished = await this.runAll(sweep, sweep.length * 2)
-    this.chosen = this.scale.tasks.flatMap((task) => methodNames.flatMap((method) => {
-      const learningRate = chooseLearningRate([...this.results.values()], task, method)
-      return learningRate === undefined ? [] : [{ task, method, learningRate }]
-    }))
-    if (!finished) return false
-    const rest = planRest(this.scale, bases, (task, method) => this.chosenRate(task, method))
-    const all = await this.runAll(rest, rest.length)
-    this.preferences = await this.compareLooks(rest.filter(({ id, stage, task }) => stage === 'compare' && task === 'react' && this.results.has(id)))
-    await this.write(rest.filter(({ id }) => !this.results.has(id)).length)
-    return all
+    const plans = this.scale.tasks.map((task) => ({ task, sweep: planSweep(this.scale, bases, task), rest: (chosen: (method: MethodName) => number) => planRest(this.scale, bases, task, chosen) }))
+    this.planned = plans.flatMap(({ sweep, rest }) => [...sweep, ...rest(() => 1)]).map(({ id }) => id)
+    for (const { task, sweep, rest } of plans) {
+      if (!(await this.runAll(sweep))) return false
+      this.chosen.push(...methodNames.map((method) => ({ task, method, learningRate: chooseLearningRate([...this.results.values()], task, method) as number })))
+      const experiments = rest((method) => this.chosen.find((choice) => choice.task === task && choice.method === method)?.learningRate as number)
+      const all = await this.runAll(experiments)
+      if (task === 'react') this.preferences = await this.compareLooks(experiments.filter(({ id, stage }) => stage === 'compare' && this.results.has(id)))
+      await this.write()
+      if (!all) return false
+    }
+    return true
   }
 
   /** What every method wrote last, against what GRPO wrote for the same prompt with the same seed. */
@@ -96,12 +97,6 @@ class Replication {
     })
   }
 
-  private chosenRate(task: Task, method: MethodName): number {
-    const found = this.chosen.find((choice) => choice.task === task && choice.method === method)
-    if (found === undefined) throw new Error(`the sweep chose no learning rate for ${method} on ${task}`)
-    return found.learningRate
-  }
-
   private async makeBases(): Promise<Map<BaseName, BaseFiles>> {
     const wanted = new Set<BaseName>([...this.scale.tasks.map((task) => mainBase[task]), ...(this.scale.regimes ? baseNames : [])])
     const files = new Map<BaseName, BaseFiles>()
@@ -113,24 +108,29 @@ class Replication {
     return files
   }
 
-  private async runAll(experiments: readonly Experiment[], planned: number): Promise<boolean> {
+  /** False when time ran out first. */
+  private async runAll(experiments: readonly Experiment[]): Promise<boolean> {
     const waiting: Experiment[] = []
     for (const experiment of experiments) if (!(await this.collect(experiment))) waiting.push(experiment)
-    let missing = waiting.length
-    await this.write(missing)
+    const begun = waiting.length
+    await this.write()
     const worker = async (): Promise<void> => {
-      while (waiting.length > 0 && Date.now() <= this.deadline) {
-        const experiment = waiting.shift() as Experiment
-        const left = this.ran.runs === 0 ? '' : `, about ${Math.ceil(((this.ran.seconds / this.ran.runs) * (planned - experiments.length + missing)) / 60 / this.options.parallel)} minutes left in this part`
-        say(`${experiments.length - missing} of ${experiments.length} runs are done, now ${experiment.id}${left}`)
+      while (Date.now() <= this.deadline) {
+        const experiment = waiting.shift()
+        if (experiment === undefined) return
+        say(`${this.results.size} of ${this.planned.length} runs are done, now ${experiment.id}${this.timeLeft(waiting.length + 1)}`)
         await this.train(experiment)
         if (!(await this.collect(experiment))) throw new Error(`${experiment.id} ended without being done`)
-        missing -= 1
-        await this.write(missing)
+        await this.write()
       }
     }
-    await Promise.all(Array.from({ length: this.options.parallel }, worker))
-    return missing === 0
+    await Promise.all(Array.from({ length: Math.min(begun, this.options.parallel) }, worker))
+    return waiting.length === 0
+  }
+
+  private timeLeft(waiting: number): string {
+    if (this.ran.runs === 0) return ''
+    return `, about ${Math.ceil(((this.ran.seconds / this.ran.runs) * waiting) / 60 / this.options.parallel)} minutes left in this part`
   }
 
   private directory(experiment: Experiment): string {
@@ -157,17 +157,17 @@ class Replication {
   }
 
   /** One after another: two runs may end at once. */
-  private write(missing: number): Promise<void> {
-    this.written = this.written.then(() => this.writeNow(missing))
+  private write(): Promise<void> {
+    this.written = this.written.then(() => this.writeNow())
     return this.written
   }
 
-  private async writeNow(missing: number): Promise<void> {
+  private async writeNow(): Promise<void> {
     const results: ReplicationResults = {
       scale: this.options.scale,
       machine: { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, 'runs at a time': this.options.parallel, 'memory GiB': Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime },
       steps: this.scale.steps,
-      missing,
+      missing: this.planned.filter((id) => !this.results.has(id)).length,
       chosen: this.chosen,
       runs: [...this.results.values()],
       preferences: this.preferences,

@@ -3,7 +3,7 @@
 //   text ─> code block ─> parse ─> tricks ─> types ─> bundle ─> render ─> requirements ─> audit
 //                           └─> lint
 //
-// Every stage sees only what passed the one before. While the render process works on one completion, the next is read.
+// Every stage sees only what passed the one before; the type errors of a program that does not parse are local penalties and no more. While the render process works on one completion, the next is read.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ReactRewardConfig } from '../../contract/reward-config.ts'
 import type { ScoredCompletion } from '../../contract/rewards.ts'
@@ -146,7 +146,9 @@ function draftOf(item: ScoreItem, index: number, config: ReactRewardConfig): Dra
 /** Type-checks what parsed. A program the compiler itself fails on is a refused one. */
 function checkDraft(draft: Draft, config: ReactRewardConfig, { typeFindings }: Tools): void {
   const { program } = draft
-  if (draft.reached !== 'parse' || program === undefined) return
+  if (program === undefined) return
+  if (draft.reached === 'nothing' && program.syntax.length > 0 && config.typeCheck && config.checkBroken) checkBroken(draft, program)
+  if (draft.reached !== 'parse') return
   const started = performance.now()
   try {
     const errors = config.typeCheck ? typeFindings(draft.form, () => checkTypes(program)) : []
@@ -155,6 +157,21 @@ function checkDraft(draft: Draft, config: ReactRewardConfig, { typeFindings }: T
   } catch (error) {
     const message = `the type checker gave up: ${error instanceof Error ? error.message : 'unknown'}`.slice(0, 300)
     draft.found.push({ start: undefined, length: 0, severity: 'fatal', rule: 'refused', message })
+  }
+  draft.compilerMilliseconds += performance.now() - started
+}
+
+/**
+ * Adds the type errors of a program that does not parse: the parser mends what it can, and the checker reads the rest. The stage reached
+ * stays; only lines are flagged. Without this a mistake beside a parse error went unpunished, and where nothing parses such mistakes were
+ * learned (`retunr` for `return`).
+ */
+function checkBroken(draft: Draft, program: ParsedProgram): void {
+  const started = performance.now()
+  try {
+    draft.found.push(...checkTypes(program))
+  } catch {
+    // A program the checker gives up on keeps its parse errors, which say enough.
   }
   draft.compilerMilliseconds += performance.now() - started
 }

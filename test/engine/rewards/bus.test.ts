@@ -31,7 +31,7 @@ describe('tokenRewards', () => {
   })
 
   test('sources are divided by their own flagged lines and then add', () => {
-    const { localBySource, local } = tokenRewards({ global: 0, spans: [span('compiler', 0, -1), span('compiler', 19, -1), span('lint', 0, -0.1)] }, offsets, rewardConfig({ windowLines: 0 }))
+    const { localBySource, local } = tokenRewards({ global: 0, spans: [span('compiler', 0, -1), span('compiler', 19, -1), span('lint', 0, -0.1)] }, offsets, rewardConfig({ windowLines: 0, divideByFlaggedLines: true }))
     expect([...localBySource['compiler']!]).toEqual([-0.5, 0, 0, 0, -0.5])
     expect([...localBySource['lint']!].map((value) => value + 0)).toEqual([-0.1, 0, 0, 0, 0])
     expect(local[0]).toBeCloseTo(-0.6, 12)
