@@ -184,8 +184,11 @@ function limitsOf(contents: WebContents, { milliseconds, megabytes }: PageReques
 
 async function picture(window: BrowserWindow, { width, height, picture: wanted }: PageRequest, messages: Messages, begun: number): Promise<ShownPage> {
   const { webContents } = window
-  const ready = new Promise<void>((resolve) => webContents.once('dom-ready', () => resolve()))
-  // Fails as well when the page wants to go elsewhere while it is being loaded, and may not.
+  const ready = new Promise<void>((resolve) => {
+    webContents.once('dom-ready', () => resolve())
+    // A page that wants to go elsewhere while it is being loaded ends its loading, and stays.
+    webContents.once('did-stop-loading', () => resolve())
+  })
   webContents.loadURL(pageAddress).catch(() => undefined)
   await ready
   await webContents.insertCSS(stillStyles, { cssOrigin: 'user' })
