@@ -42,7 +42,7 @@ export const socketFiles = [hubClient, judgeClient]
 const reservedFiles = {
   [hubClient]: ['src-main/engine/models/hub-download.ts', 'test'],
   [judgeClient]: ['src-main/engine/rewards/judge/server-judge.ts', 'test'],
-  'src-main/engine/rewards/judge/server-judge.ts': ['src-main/engine/rewards/judge/open-rewards.ts', 'test'],
+  'src-main/engine/rewards/judge/server-judge.ts': ['src-main/engine/rewards/judge/open-rewards.ts', 'src-main/engine-host/tools/judge.ts', 'test'],
   'src-main/engine/models/hub-download.ts': ['src-main/engine-host/cli-download.ts', 'src-main/engine-host/tools/download.ts', 'test'],
 }
 

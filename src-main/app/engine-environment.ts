@@ -8,16 +8,22 @@ const keptNames = new Set([
   'NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE',
   'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'VK_ICD_FILENAMES', 'VK_DRIVER_FILES',
 ])
+/** Named as a key by mistake or on purpose, these would change how Node or Electron run. */
+const changesNode = /^(node|electron|npm)_/i
 const keptPrefixes = ['LC_', 'XDG_', 'CUDA_', 'SATCHEL_']
 
-/** The environment of an engine: an allow list, so NODE_OPTIONS, ELECTRON_*, proxies, tokens and npm's variables stay behind. */
-export function engineEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
+/**
+ * The environment of an engine: an allow list, so NODE_OPTIONS, ELECTRON_*, proxies, tokens and npm's variables stay behind.
+ * @param keyVariable the one variable with a key that the person named in the settings, for the server of a judge; empty for none
+ */
+export function engineEnvironment(environment: NodeJS.ProcessEnv, keyVariable = ''): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
     const upper = name.toUpperCase()
     if (value !== undefined && (keptNames.has(upper) || keptPrefixes.some((prefix) => upper.startsWith(prefix)))) kept[name] = value
   }
-  return kept
+  const key = keyVariable === '' || changesNode.test(keyVariable) ? undefined : environment[keyVariable]
+  return key === undefined ? kept : { ...kept, [keyVariable]: key }
 }
 
 export interface NodeSearch {

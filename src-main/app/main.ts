@@ -28,13 +28,13 @@ const engineFolder = app.isPackaged ? join(process.resourcesPath, 'engine') : ap
 
 const scripts = { engine: 'engine-child.js', 'command-line': 'cli.js', tools: 'tools.js' } as const
 
-/** In a checkout SATCHEL_ENGINE names another engine entry, which is how the tests bring a scripted one. */
-function programOf(entry: 'engine' | 'command-line' | 'tools', more: Readonly<Record<string, string>> = {}): EngineProgram {
+/** In a checkout SATCHEL_ENGINE names another engine entry, which is how the tests bring a scripted one. @param keyVariable the variable that holds a judge's key */
+function programOf(entry: 'engine' | 'command-line' | 'tools', keyVariable: string, more: Readonly<Record<string, string>> = {}): EngineProgram {
   const packagedResources = app.isPackaged ? process.resourcesPath : undefined
   const scripted = app.isPackaged || entry !== 'engine' ? undefined : process.env['SATCHEL_ENGINE']
   const script = scripted ?? join(engineFolder, 'out', 'main', scripts[entry])
   const nodeBinary = findNodeBinary({ environment: process.env, platform: process.platform, packagedResources, exists: existsSync })
-  return { nodeBinary, script, environment: { ...engineEnvironment(process.env), ...renderHostOf(), ...more } }
+  return { nodeBinary, script, environment: { ...engineEnvironment(process.env, keyVariable), ...renderHostOf(), ...more } }
 }
 
 /** Processes that want to see a page rendered start this very program again, as a render service. */
@@ -76,7 +76,7 @@ async function start(): Promise<void> {
     dataFolder: app.getPath('userData'),
     promptsFolder: join(data, 'prompts'),
     usualFolders: usualFolders(data, process.env),
-    program: (environment) => programOf('tools', environment),
+    program: (environment) => programOf('tools', workspace.settings().settings.judge.apiKeyVariable, environment),
     desktop,
     allowedRun: (directory) => runs.allowed(directory),
     announce: broadcast,
@@ -91,11 +91,12 @@ async function start(): Promise<void> {
     runsFolder: folders.runs,
     reportsFolder: join(data, 'reports'),
     demoFile: join(engineFolder, 'resources', 'demo', 'run.json'),
+    exportsFolder: () => workspace.settings().folders.exports,
     memoryFile: join(app.getPath('userData'), 'runs.json'),
     granted: (path) => workspace.paths.require(path),
     desktop,
     patience: defaultPatience,
-    program: programOf,
+    program: (entry) => programOf(entry, workspace.settings().settings.judge.apiKeyVariable),
     announce: broadcast,
     onActivity: (activity) => ('queue' in activity ? background.hearQueue(activity.queue.length) : background.hear(activity.directory, activity.event)),
   })

@@ -1,6 +1,6 @@
 // What leaves a run: exports with their check, reports, and answers of the trained model.
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { exportReportSchema, trialSchema } from '../contract/calls/runs.ts'
 import { UserError } from '../contract/errors.ts'
@@ -13,7 +13,7 @@ type OutputCalls = 'runs.export' | 'runs.report' | 'runs.openReport' | 'runs.sav
 const completionsSchema = z.object({ completions: z.array(trialSchema).min(1) })
 
 /** The handlers about what leaves a run. */
-export function createOutputHandlers({ library, commandLine, desktop, runsFolder, reportsFolder, onProgress }: RunServices): Pick<RunHandlers, OutputCalls> {
+export function createOutputHandlers({ library, commandLine, desktop, runsFolder, reportsFolder, exportsFolder, onProgress }: RunServices): Pick<RunHandlers, OutputCalls> {
   /** Reports written since the app started: the page may open nothing else. */
   const reports = new Set<string>()
   const run = (job: string, parameters: readonly string[]): Promise<unknown> => commandLine.run(job, parameters, (line) => onProgress(job, line))
@@ -28,7 +28,9 @@ export function createOutputHandlers({ library, commandLine, desktop, runsFolder
     'runs.export': async ({ directory, format, type, job }) => {
       const parameters = ['export', library.allowed(directory), '--format', format, ...(type === null ? [] : ['--type', type])]
       // One folder a stored type, so that one export does not stand in the way of the next.
-      const folder = join(library.allowed(directory), 'export', type === null ? format : `${format}-${type}`)
+      const chosen = exportsFolder()
+      const home = chosen === '' ? join(library.allowed(directory), 'export') : join(chosen, basename(directory))
+      const folder = join(home, type === null ? format : `${format}-${type}`)
       return exportReportSchema.parse(await run(job, [...parameters, '--to', folder]))
     },
     'runs.report': async ({ directories, job }) => {

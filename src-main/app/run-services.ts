@@ -22,6 +22,8 @@ export interface RunServicesOptions {
   readonly runsFolder: string
   readonly reportsFolder: string
   readonly demoFile: string
+  /** Where exports go; empty where each run has its own folder for them. */
+  readonly exportsFolder: () => string
   /** File that remembers waiting and interrupted runs over a restart. */
   readonly memoryFile: string
   /** The full path of something the person dropped or chose. @throws UserError for any other path */
@@ -52,7 +54,7 @@ export function pageEventOf(event: EngineEvent): PageRunEvent {
 }
 
 export function createRunServices(options: RunServicesOptions): RunServicesHandle {
-  const { runsFolder, reportsFolder, demoFile, granted, desktop, patience, program, announce, onActivity } = options
+  const { runsFolder, reportsFolder, exportsFolder, demoFile, granted, desktop, patience, program, announce, onActivity } = options
   const memory = openRunMemory(options.memoryFile)
   const log = createRunLog()
   const library = createRunLibrary(runsFolder)
@@ -88,7 +90,7 @@ export function createRunServices(options: RunServicesOptions): RunServicesHandl
     ...(options.pollMilliseconds === undefined ? {} : { milliseconds: options.pollMilliseconds }),
   })
   const commandLine = createCommandLine(() => program('command-line'))
-  const handlers = createRunHandlers({ runsFolder, reportsFolder, demoFile, granted, memory, library, supervisor, queue, watcher, log, commandLine, desktop, onProgress: (job, line) => announce('runs.progress', { job, line }) })
+  const handlers = createRunHandlers({ runsFolder, reportsFolder, exportsFolder, demoFile, granted, memory, library, supervisor, queue, watcher, log, commandLine, desktop, onProgress: (job, line) => announce('runs.progress', { job, line }) })
   return {
     handlers,
     supervisor,

@@ -32,6 +32,8 @@ export interface RunServices {
   readonly runsFolder: string
   /** A folder of the app's own, for reports about several runs. */
   readonly reportsFolder: string
+  /** Where exports go; empty where each run has its own folder for them. */
+  readonly exportsFolder: () => string
   /** run.json of the built-in demo. */
   readonly demoFile: string
   /** The full path of something the person dropped or chose. @throws UserError for any other path */

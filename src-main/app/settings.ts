@@ -19,7 +19,7 @@ export interface SettingsService {
   view(): SettingsView
 }
 
-const folderTitles: Readonly<Record<FolderName, string>> = { runs: 'Folder for runs', models: 'Folder for models' }
+const folderTitles: Readonly<Record<FolderName, string>> = { runs: 'Folder for runs', models: 'Folder for models', exports: 'Folder for exports' }
 
 export function createSettings({ file, usualFolders, chooseFolder, onChange }: SettingsOptions): SettingsService {
   const store = openJsonStore(file, settingsSchema, settingsSchema.parse({}))
@@ -27,7 +27,7 @@ export function createSettings({ file, usualFolders, chooseFolder, onChange }: S
   function view(): SettingsView {
     const { folders } = store.value
     const inUse = (folder: FolderName): string => (folders[folder] === '' ? usualFolders[folder] : folders[folder])
-    return { settings: store.value, folders: { runs: inUse('runs'), models: inUse('models') }, file, problem: store.problem }
+    return { settings: store.value, folders: { runs: inUse('runs'), models: inUse('models'), exports: inUse('exports') }, file, problem: store.problem }
   }
 
   async function update(next: (before: Settings) => Settings): Promise<SettingsView> {
@@ -56,5 +56,5 @@ export function createSettings({ file, usualFolders, chooseFolder, onChange }: S
 
 /** Folders where nothing was set: environment variables, then the app's own data folder. */
 export function usualFolders(data: string, environment: NodeJS.ProcessEnv): Record<FolderName, string> {
-  return { runs: join(data, 'runs'), models: environment['SATCHEL_MODELS'] ?? join(data, 'models') }
+  return { runs: join(data, 'runs'), models: environment['SATCHEL_MODELS'] ?? join(data, 'models'), exports: '' }
 }

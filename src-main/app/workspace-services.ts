@@ -51,6 +51,11 @@ export interface Workspace {
   dispose(): void
 }
 
+/** The settings that tools are told when they start. */
+function toolSettings({ folders, settings: { mirror, judge } }: SettingsView): string {
+  return JSON.stringify([folders, mirror, judge.apiKeyVariable])
+}
+
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const { dataFolder, desktop, announce } = options
   const paths = createGrantedPaths()
@@ -65,14 +70,14 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     chooseFolder: (title) => desktop.chooseFolder(title),
     onChange: (view) => {
       // The tools are told their folders when they start.
-      const told = JSON.stringify([view.folders, view.settings.mirror])
+      const told = toolSettings(view)
       if (told !== toldTools) tools.restart()
       toldTools = told
       announce('settings.changed', view)
       options.onSettings(view)
     },
   })
-  let toldTools = JSON.stringify([settings.view().folders, settings.view().settings.mirror])
+  let toldTools = toolSettings(settings.view())
   const trials = openJsonStore(join(dataFolder, 'machine.json'), machineTrialsSchema.nullable(), null)
   const files = createFileServices(desktop, tools, paths)
   return {

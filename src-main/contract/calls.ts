@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import { datasetCalls, datasetMemoryCalls } from './calls/datasets.ts'
 import { fileCalls } from './calls/files.ts'
+import { judgeCalls } from './calls/judge.ts'
 import { machineCalls, machineMemoryCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
 import { rewardFileCalls, rewardToolCalls } from './calls/rewards.ts'
@@ -22,6 +23,7 @@ export const calls = {
   ...rewardToolCalls,
   ...rewardFileCalls,
   ...fileCalls,
+  ...judgeCalls,
   ...machineCalls,
   ...machineMemoryCalls,
   ...settingsCalls,

@@ -28,6 +28,10 @@ const modelJudge = z.strictObject({
   ...perQuestion,
 })
 
+/** What of a server the app's settings keep, for rewards that will want a judge. */
+export const judgeServerSchema = serverJudge.pick({ url: true, model: true, allowOtherMachines: true, apiKeyVariable: true })
+export type JudgeServer = z.infer<typeof judgeServerSchema>
+
 /** Who answers a judge's questions. */
 export const judgeSchema = z.discriminatedUnion('kind', [noJudge, serverJudge, modelJudge], { error: 'must be none, server or model' }).prefault({ kind: 'none' })
 

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { datasetCalls, datasetConversion } from './calls/datasets.ts'
 import { placeSchema } from './calls/files.ts'
+import { judgeCalls } from './calls/judge.ts'
 import { machineCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
 import { rewardToolCalls } from './calls/rewards.ts'
@@ -11,7 +12,7 @@ import { progressSchema } from './calls/tasks.ts'
 import { errorEnvelopeSchema } from './events.ts'
 
 /** Calls of the page that the app hands on as they are, once it has looked at their paths. */
-export const forwardedCalls = { ...machineCalls, ...modelCalls, ...datasetCalls } as const
+export const forwardedCalls = { ...judgeCalls, ...machineCalls, ...modelCalls, ...datasetCalls } as const
 export type ForwardedName = keyof typeof forwardedCalls
 
 /** Everything the tools process can be asked. */

@@ -2,6 +2,15 @@ import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { engineEnvironment, findNodeBinary } from '../../src-main/app/engine-environment.ts'
 
+describe('the key of a judge', () => {
+  it('is handed on by the one name the settings have, unless that would change how Node runs', () => {
+    const environment = { PATH: '/bin', JUDGE_KEY: 'secret', OTHER_KEY: 'other', NODE_OPTIONS: '--inspect' }
+    expect(engineEnvironment(environment, 'JUDGE_KEY')).toEqual({ PATH: '/bin', JUDGE_KEY: 'secret' })
+    expect(engineEnvironment(environment, 'NODE_OPTIONS')).toEqual({ PATH: '/bin' })
+    expect(engineEnvironment(environment)).toEqual({ PATH: '/bin' })
+  })
+})
+
 describe('engineEnvironment', () => {
   it('keeps what an engine needs, whatever its case', () => {
     const kept = { PATH: '/bin', HOME: '/home/a', LC_ALL: 'C', SystemRoot: 'C:\\Windows', SATCHEL_KERNELS: 'typescript', VK_ICD_FILENAMES: '/x.json', CUDA_VISIBLE_DEVICES: '0' }

@@ -37,6 +37,7 @@ beforeEach(() => {
     runsFolder,
     reportsFolder: join(home, 'reports'),
     demoFile: resolve('resources/demo/run.json'),
+    exportsFolder: () => '',
     memoryFile: join(home, 'runs.json'),
     granted: (path) => path,
     desktop: noDesktop,

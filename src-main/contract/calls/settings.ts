@@ -1,5 +1,6 @@
 // What the person set for the app as a whole. Kept by the app in one JSON file.
 import { z } from 'zod'
+import { judgeServerSchema } from '../judge-config.ts'
 import { nothing } from './shared.ts'
 
 export const themeSchema = z.enum(['system', 'light', 'dark'])
@@ -16,6 +17,8 @@ const fields = {
   threads: z.int().min(0).max(1024),
   /** Where models are downloaded from. */
   mirror: address,
+  /** The server new rewards with a judge begin with; the environment variable it names is the only one the app hands on to engines. */
+  judge: judgeServerSchema,
 }
 
 export const settingsSchema = z.strictObject({
@@ -26,25 +29,28 @@ export const settingsSchema = z.strictObject({
       /** Empty: the app's own folder. */
       runs: z.string().max(4096).default(''),
       models: z.string().max(4096).default(''),
+      /** Empty: the folder `export` of each run. */
+      exports: z.string().max(4096).default(''),
     })
     .prefault({}),
   device: fields.device.default('auto'),
   threads: fields.threads.default(0),
   mirror: fields.mirror.default('https://huggingface.co'),
+  judge: fields.judge.prefault({}),
 })
 export type Settings = z.infer<typeof settingsSchema>
 
 export const settingsViewSchema = z.object({
   settings: settingsSchema,
-  /** The folders in use, absolute. */
-  folders: z.object({ runs: z.string(), models: z.string() }),
+  /** The folders in use, absolute; `exports` is empty where every run has its own. */
+  folders: z.object({ runs: z.string(), models: z.string(), exports: z.string() }),
   /** Where the settings lie. */
   file: z.string(),
   /** Why the stored settings could not be read and the defaults are in use; empty otherwise. */
   problem: z.string(),
 })
 export type SettingsView = z.infer<typeof settingsViewSchema>
-export const folderNameSchema = z.enum(['runs', 'models'])
+export const folderNameSchema = z.enum(['runs', 'models', 'exports'])
 export type FolderName = z.infer<typeof folderNameSchema>
 
 export const settingsCalls = {

@@ -1,6 +1,7 @@
 // The configuration a person is putting together: only what they have said, over the defaults of the schema. Pure.
 import { estimatorNames } from '../../../src-main/contract/estimator-config.ts'
 import type { EstimatorName } from '../../../src-main/contract/estimator-config.ts'
+import type { JudgeServer } from '../../../src-main/contract/judge-config.ts'
 import { isRecord, presetFragment } from '../../../src-main/contract/methods.ts'
 import type { PresetName } from '../../../src-main/contract/methods.ts'
 import { runConfigSchema } from '../../../src-main/contract/run-config.ts'
@@ -40,9 +41,13 @@ export function withoutValue(draft: Draft, path: Path): Draft {
   return Object.fromEntries(Object.entries(draft).filter(([other]) => other !== name))
 }
 
-/** Another kind of a block has other fields: what was said of the old kind goes. */
-export function withVariant(draft: Draft, path: Path, by: string, name: string): Draft {
-  return withValue(draft, path, { [by]: name })
+/**
+ * Another kind of a block has other fields: what was said of the old kind goes.
+ * @param server the judge's server of the settings, which a judge begins with
+ */
+export function withVariant(draft: Draft, path: Path, by: string, name: string, server?: JudgeServer): Draft {
+  const begins = path.join('.') === 'reward.judge' && name === 'server' ? server : undefined
+  return withValue(draft, path, { [by]: name, ...begins })
 }
 
 /** Which estimator a draft asks for. */
