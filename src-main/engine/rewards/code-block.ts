@@ -8,7 +8,8 @@ export interface CodeBlock {
   readonly fenced: boolean
 }
 
-const openingFence = /^[ \t]*```[ \t]*(jsx|tsx|javascript|js|typescript|ts)?[ \t]*(?:\r\n|\n|\r)/gim
+// Spaces stand in one place only: two that follow each other would be tried in every division of a long run of them.
+const openingFence = /^[ \t]*```[ \t]*(?:(jsx|tsx|javascript|js|typescript|ts)[ \t]*)?(?:\r\n|\n|\r)/gim
 const closingFence = /^[ \t]*```/gm
 
 /**

@@ -5,7 +5,7 @@
 import ts from 'typescript'
 import type { CodeDiagnostic } from './diagnostic.ts'
 
-const suppressions = /@ts-(?:no-?check|ignore|expect-error)|eslint-(?:disable|enable|env)|\/[/*]\s*eslint\b|@jsx\w*|^\s*\/\/\/\s*<(?:reference|amd)/gim
+const suppressions = /@ts-(?:no-?check|ignore|expect-error)|eslint-(?:disable|enable|env)|\/[/*]\s*eslint\b|@jsx\w*|^[^\S\r\n]*\/\/\/\s*<(?:reference|amd)/gim
 
 /** Every trick in a program, in order of position; a program without any gives an empty list. */
 export function findTricks(file: ts.SourceFile): CodeDiagnostic[] {

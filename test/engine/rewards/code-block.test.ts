@@ -23,6 +23,10 @@ describe('extractCode', () => {
     const text = '<think>\n```tsx\nwrong\n```\n</think>\n```tsx\nright\n```'
     expect(extractCode(text).code).toBe('right\n')
   })
+  test('a million spaces behind a fence are read once', () => {
+    const text = `\`\`\`${' '.repeat(1_000_000)}x\nconst a = 1`
+    expect(extractCode(text)).toEqual({ code: text, start: 0, fenced: false })
+  })
   test('the position always points at the program in the text', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('```tsx\n', '```\n', '```', 'a', '\n', '\r\n', '😀', '</think>', ' '), { maxLength: 20 }), (parts) => {

@@ -29,6 +29,9 @@ describe('findTricks', () => {
   test('an honest program has none', () => {
     expect(tricks("import { useState } from 'react'; // state\nexport default () => <p>{/* a note */}x</p>")).toEqual([])
   })
+  test('a million blank lines are read once', () => {
+    expect(tricks(`${'\n'.repeat(1_000_000)}/// <reference lib="dom" />\nexport default () => <p>x</p>`)).toEqual(['suppression'])
+  })
   test('each is placed', () => {
     const code = 'const a = 1\n// @ts-ignore\nexport default () => <p>x</p>'
     expect(findTricks(parseProgram(code, '0').file)[0]?.start).toBe(code.indexOf('@ts-ignore'))

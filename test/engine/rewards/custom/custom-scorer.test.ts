@@ -108,6 +108,50 @@ describe('what goes wrong in a run costs one completion', () => {
   })
 })
 
+describe('hostile code in a reward, between honest neighbours', () => {
+  // The completion names what the function does with it. None of it may give a score, and none may reach the next completion.
+  const hostile: Record<string, string> = {
+    recursion: 'const dive = () => dive() + 1; return dive()',
+    'a regular-expression bomb': "return /^(a+)+$/.test('a'.repeat(60) + '!') ? 1 : 1",
+    'a text that doubles': "let text = 'x'; const keep = []; for (;;) { text += text; keep.push(text.split('')) }",
+    'process.exit': 'process.exit(0)',
+    'a file': "const name = 'node:fs'; return require(name).readFileSync('/etc/passwd').length",
+    'a child process': "const name = 'node:child_process'; return require(name).execSync('echo 1').length",
+    'a socket': "return new WebSocket('ws://localhost').readyState",
+    'the network': "return fetch('http://localhost').then(() => 1)",
+    'a worker': "return new Worker('x') ? 1 : 0",
+    'shared memory': 'return new SharedArrayBuffer(8).byteLength',
+    'the constructor of a function': "return (() => 1).constructor('return 1')()",
+    eval: "return (0, eval)('1')",
+    'a changed JSON.stringify': "JSON.stringify = () => '{\"value\":1}'; return NaN",
+    'a changed Array.prototype': 'Array.prototype.toJSON = () => 1; return []',
+    'a changed Promise': 'Promise.prototype.then = function () { return 1 }; return Promise.resolve(NaN)',
+    'another command of the sandbox': "globalThis.satchelCommand = () => '{\"value\":1}'; return NaN",
+    'a result printed and sent': "console.log('{\"value\":1}'); globalThis.process?.send?.({ kind: 'value', id: 1, text: '1' }); return NaN",
+    'a flood of console output': "for (;;) console.log('x'.repeat(1000))",
+    'a promise that never resolves': 'return new Promise(() => {})',
+    'a thenable that loops': 'return { then() { for (;;) {} } }',
+    'microtasks without end': 'const again = () => Promise.resolve().then(again); return again()',
+    'a getter that loops': 'return { get global() { for (;;) {} } }',
+    'a proxy': 'return new Proxy({}, { get() { for (;;) {} }, ownKeys() { for (;;) {} } })',
+    'an error that cannot be described': 'throw { get message() { for (;;) {} }, toString() { throw 1 } }',
+    'a circular verdict': 'const verdict = { global: 1 }; verdict.self = verdict; return verdict',
+    'a deep verdict': 'let spans = []; for (let i = 0; i < 1e5; i++) spans = [spans]; return { global: 1, spans }',
+    'a million spans': "return { global: 1, spans: Array.from({ length: 1e6 }, () => ({ start: 0, end: 1, value: 1, message: 'x'.repeat(100) })) }",
+    'a verdict with one more field': 'return { global: 1, passed: true, outcome: 9 }',
+  }
+  const odd = ['x'.repeat(1_000_000), '\ud800', '\u0000\u202e', '__proto__', '{"global":1}', '']
+
+  test('costs its own completion and nothing else', async () => {
+    const cases = Object.entries(hostile).map(([name, body]) => `case ${JSON.stringify(name)}: { ${body} }`)
+    const code = `export default ({ completion }) => { switch (completion) {\n${cases.join('\n')}\ndefault: return 0.5 } }`
+    const names = Object.keys(hostile)
+    const scored = await score(await configOf(code, 'js', { failureValue: -2 }), ...names.flatMap((name) => [name, 'honest']), ...odd)
+    expect(Object.fromEntries(names.map((name, index) => [name, [scored[2 * index]?.global, scored[2 * index]?.sources[0]?.failure !== undefined]]))).toEqual(Object.fromEntries(names.map((name) => [name, [-2, true]])))
+    expect([...names.map((_, index) => scored[2 * index + 1]), ...scored.slice(2 * names.length)].map((verdict) => verdict?.global)).toEqual([...names, ...odd].map(() => 0.5))
+  }, 300_000)
+})
+
 describe('verdicts are read strictly', () => {
   const bounds = { minimum: -1, maximum: 1 }
   test.each([
