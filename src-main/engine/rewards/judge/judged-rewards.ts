@@ -3,6 +3,7 @@
 //   pool (locked-down processes) -> verdict -> passed the gates? -> cache, or ask -> verdict with the judges' sources
 //
 // Judges are asked by this process, which runs no generated code; they are given text, or a picture.
+import { UserError } from '../../../contract/errors.ts'
 import type { RewardConfig } from '../../../contract/reward-config.ts'
 import type { RewardSpan, ScoredCompletion, SourceScore } from '../../../contract/rewards.ts'
 import type { ScreenshotResult } from '../../../contract/rendered-document.ts'
@@ -127,7 +128,11 @@ async function ask(judge: Judge, { row, text }: ScoreItem, config: RewardConfig,
 }
 
 async function pictureOf({ screenshotOf }: Extract<Judge, { kind: 'picture' }>, text: string): Promise<Uint8Array> {
-  const result = await screenshotOf(text)
+  const result = await screenshotOf(text).catch((error: unknown) => {
+    // A browser that cannot be started any more costs the pictures, not the run.
+    if (error instanceof UserError) return { failure: error.message }
+    throw error
+  })
   if ('failure' in result) throw new JudgeFailure(`there is no picture of the page: ${result.failure}`, false)
   return result.screenshot.png
 }

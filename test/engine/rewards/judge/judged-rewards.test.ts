@@ -1,5 +1,6 @@
 // Verdicts with judges, over a pool that gives ready-made verdicts and judges that say what a test wants.
 import { describe, expect, it } from 'vitest'
+import { UserError } from '../../../../src-main/contract/errors.ts'
 import { rewardConfig, type RewardConfig } from '../../../../src-main/contract/reward-config.ts'
 import type { PromptRow, ScoredCompletion, SourceScore } from '../../../../src-main/contract/rewards.ts'
 import { assemble, tokenRewards } from '../../../../src-main/engine/rewards/bus.ts'
@@ -146,9 +147,11 @@ describe('a screenshot judge', () => {
     expect(sourceIn(scored, 'screenshotJudge')).toMatchObject({ global: 0.7, spans: [] })
   })
 
-  it('counts 0 with the reason when there is no picture', async () => {
-    const [scored] = await score(config, [await open(saying(), () => Promise.resolve({ failure: 'the browser crashed', blame: 'service' }))], () => passed(config, reactSources), [text])
-    expect(sourceIn(scored, 'screenshotJudge')).toMatchObject({ global: 0, failure: 'there is no picture of the page: the browser crashed' })
+  it('counts 0 with the reason when there is no picture, or no browser any more', async () => {
+    const [scored] = await score(config, [await open(saying(), () => Promise.resolve({ failure: 'the page was too slow', blame: 'page' }))], () => passed(config, reactSources), [text])
+    expect(sourceIn(scored, 'screenshotJudge')).toMatchObject({ global: 0, failure: 'there is no picture of the page: the page was too slow' })
+    const [gone] = await score(config, [await open(saying(), () => Promise.reject(new UserError({ code: 'device', what: 'the browser does not start' })))], () => passed(config, reactSources), [text])
+    expect(sourceIn(gone, 'screenshotJudge')).toMatchObject({ global: 0, failure: 'there is no picture of the page: the browser does not start.' })
   })
 })
 
