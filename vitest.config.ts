@@ -6,7 +6,7 @@ export default defineConfig({
   plugins: [svelte({ configFile: false })],
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/desktop/**'],
+    exclude: ['test/desktop/**', 'test/packaged/**'],
     // Wide, for machines that do something else beside: no test is about time.
     testTimeout: 180_000,
     hookTimeout: 240_000,

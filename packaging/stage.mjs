@@ -65,9 +65,10 @@ async function stageApp(platform) {
   for (const part of ['preload', 'renderer']) copy(join(root, 'out', part), join(target, 'out', part))
   copy(join(root, 'resources', 'icons'), join(target, 'resources', 'icons'))
   for (const { folder } of closure(programs.packages)) copyPackage(folder, target, platform)
+  // No productName: the name says where settings and runs lie, and a package shares them with the app of a checkout.
   const { name, version, description, license, type, main } = declared
   const dependencies = Object.fromEntries(programs.packages.map((needed) => [needed, declared.dependencies[needed]]))
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify({ name, productName: 'Satchel', version, description, license, type, main, dependencies }, undefined, 2)}\n`)
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify({ name, version, description, license, type, main, dependencies }, undefined, 2)}\n`)
 }
 
 function stageEngine(packages, platform) {

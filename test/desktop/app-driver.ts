@@ -36,7 +36,7 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
   const application = await _electron.launch({
     executablePath: inject('electron'),
     args: ['--no-sandbox', '--disable-gpu', `--user-data-dir=${join(home, 'profile')}`, ...(options.switches ?? [])],
-    env: { ...definedOnly(inherited), DISPLAY: inject('display'), SATCHEL_RUNS: home, SATCHEL_NODE: process.execPath, ...options.environment },
+    env: { ...definedOnly(inherited), DISPLAY: inject('display'), SATCHEL_RUNS: home, ...(inject('packaged') === '' ? { SATCHEL_NODE: process.execPath } : {}), ...options.environment },
   })
   const consoleErrors: string[] = []
   const page = await application.firstWindow()

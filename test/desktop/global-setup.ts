@@ -1,9 +1,8 @@
 // Before the desktop tests: the built app, an Electron to run it, and a display to show it on.
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { startDisplay } from './display.ts'
 import { missingForDesktopTests, prepareElectronRuntime } from './electron-runtime.mjs'
 
 declare module 'vitest' {
@@ -13,20 +12,9 @@ declare module 'vitest' {
     /** Why the desktop tests cannot run here; empty when they can. */
     missing: string
     display: string
+    /** Folder of the packaged app that is driven, which brings its own Node; empty where the app of the checkout is. */
+    packaged: string
   }
-}
-
-/** Starts a virtual display unless there is one; resolves with its name once it accepts connections. */
-async function startDisplay(): Promise<{ display: string; server: ChildProcess | undefined }> {
-  const present = process.env['DISPLAY']
-  if (present !== undefined && present !== '') return { display: present, server: undefined }
-  const server = spawn('Xvfb', ['-displayfd', '3', '-screen', '0', '1600x1200x24', '-nolisten', 'tcp'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
-  const number = await new Promise<string>((resolvePromise, reject) => {
-    server.once('error', reject)
-    server.once('exit', (code) => reject(new Error(`Xvfb ended with code ${code}`)))
-    server.stdio[3]?.once('data', (data: Buffer) => resolvePromise(data.toString('utf8').trim()))
-  })
-  return { display: `:${number}`, server }
 }
 
 export default async function setup(project: TestProject): Promise<() => void> {
@@ -40,6 +28,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
     project.provide('missing', missing)
     project.provide('electron', '')
     project.provide('display', '')
+    project.provide('packaged', '')
     return () => undefined
   }
   const { executable } = await prepareElectronRuntime(root)
@@ -47,6 +36,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide('missing', '')
   project.provide('electron', executable)
   project.provide('display', display)
+  project.provide('packaged', '')
   return () => {
     server?.kill()
   }
