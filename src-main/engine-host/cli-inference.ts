@@ -145,7 +145,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
   }
   const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
   const pool = await openRewards({ workers: options.workers, config: reward })
-  const view = createProgressView(process.stderr)
+  const view = createProgressView(process.stderr, reward.recipe)
   try {
     const { tokenizer, stopIds, encodePrompt } = session
     const sampler = await session.openSampler(longestSequence(prompts, config.rollout.maxNewTokens))

@@ -1,5 +1,7 @@
 // A run as the command line shows it: a line of numbers a step, and below them a bar with the time left where stderr is a terminal.
 import type { EngineEvent, EvaluationResult, MetricsRow, Phase } from '../contract/events.ts'
+import { outcomeWords } from '../contract/outcome-words.ts'
+import type { Recipe } from '../contract/reward-config.ts'
 import { describeChange } from '../contract/run-changes.ts'
 import { duration, percent } from './cli-output.ts'
 
@@ -21,8 +23,8 @@ const phaseWords: Readonly<Record<Phase, string>> = { load: 'loading', evaluate:
 /** How far the work of a step is when a phase begins and ends; only the bar depends on it. */
 const phaseShares: Readonly<Partial<Record<Phase, readonly [number, number]>>> = { generate: [0, 0.5], score: [0.5, 0.6], update: [0.6, 1] }
 
-/** Shows the events of a run on a screen. */
-export function createProgressView(screen: Screen): ProgressView {
+/** Shows the events of a run on a screen, in the words of its recipe. */
+export function createProgressView(screen: Screen, recipe: Recipe = 'react'): ProgressView {
   const interactive = screen.isTTY === true
   let step = 0
   let totalSteps = 0
@@ -71,10 +73,10 @@ export function createProgressView(screen: Screen): ProgressView {
         case 'metrics':
           step = event.row.step
           within = 0
-          line(stepLine(event.row, totalSteps, interactive ? null : secondsLeft))
+          line(stepLine(event.row, totalSteps, interactive ? null : secondsLeft, recipe))
           break
         case 'evaluation':
-          line(evaluationLine(event.result))
+          line(evaluationLine(event.result, recipe))
           break
         case 'checkpoint':
           // One a step by default: the end of the run says where the newest lies.
@@ -114,7 +116,8 @@ export function bar({ share, step, totalSteps, secondsLeft, now, columns }: BarC
 }
 
 /** The numbers of a step that tell most, in one line. */
-export function stepLine(row: MetricsRow, totalSteps: number, secondsLeft: number | null): string {
+export function stepLine(row: MetricsRow, totalSteps: number, secondsLeft: number | null, recipe: Recipe = 'react'): string {
+  const words = outcomeWords[recipe]
   const number = (name: string, digits = 2): string => {
     const value = row.values[name]
     return value === undefined || value === null ? '-' : value.toFixed(digits)
@@ -126,8 +129,8 @@ export function stepLine(row: MetricsRow, totalSteps: number, secondsLeft: numbe
   const parts = [
     `step ${String(row.step).padStart(String(totalSteps).length)}/${totalSteps}`,
     `reward ${number('reward')} (spread ${number('reward_std')})`,
-    `compiles ${share('compile_rate')}`,
-    `requirements ${share('requirement_score')}`,
+    `${words.short} ${share('compile_rate')}`,
+    ...(words.detail === null ? [] : [`${words.detail.short} ${share('requirement_score')}`]),
     `length ${number('completions/mean_length', 0)}`,
     `entropy ${number('entropy', 3)}`,
     `gradient ${number('grad_norm', 3)}`,
@@ -138,7 +141,9 @@ export function stepLine(row: MetricsRow, totalSteps: number, secondsLeft: numbe
 }
 
 /** A held-out result in one line. */
-export function evaluationLine(result: EvaluationResult): string {
+export function evaluationLine(result: EvaluationResult, recipe: Recipe = 'react'): string {
   const { compile } = result
-  return `held out, step ${result.step}: compiles ${percent(compile.rate)} (${percent(compile.low)} to ${percent(compile.high)}, n ${compile.n})  requirements ${percent(result.requirementScore)}  hacks ${percent(result.hackRate.rate)}`
+  const words = outcomeWords[recipe]
+  const detail = words.detail === null ? '' : `  ${words.detail.short} ${percent(result.requirementScore)}`
+  return `held out, step ${result.step}: ${words.short} ${percent(compile.rate)} (${percent(compile.low)} to ${percent(compile.high)}, n ${compile.n})${detail}  hacks ${percent(result.hackRate.rate)}`
 }

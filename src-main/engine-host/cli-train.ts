@@ -6,6 +6,7 @@ import { UserError } from '../contract/errors.ts'
 import type { EngineCommand, EvaluationResult } from '../contract/events.ts'
 import { presetNames } from '../contract/methods.ts'
 import type { Recipe } from '../contract/reward-config.ts'
+import { outcomeWords, verdictText } from '../contract/outcome-words.ts'
 import { gateNames } from '../contract/rewards.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { kernelReport } from '../engine/runtime/kernels.ts'
@@ -70,7 +71,8 @@ export function addTrainingCommands(program: Command, answer: Answer): void {
     .argument('<run>', 'run folder')
     .option('--steps <n>', 'stop, with a checkpoint, after so many steps', wholeNumber(1))
   answer(resume, async (directory: string, options: { steps?: number }) => {
-    const { state } = await watchRun({ start: { resume: true }, runDirectory: directory, ...(options.steps === undefined ? {} : { stepLimit: options.steps }) })
+    const { config } = await readRunDescription(directory)
+    const { state } = await watchRun({ start: { resume: true }, runDirectory: directory, ...(options.steps === undefined ? {} : { stepLimit: options.steps }) }, config.reward.recipe)
     return runResult(directory, state)
   })
 
@@ -126,8 +128,8 @@ function overridden(config: RunConfig, { steps, device, seed }: TrainOptions): R
 }
 
 /** Runs with the bar on stderr and Ctrl-C obeyed; the report is written whenever the run ends in order. */
-async function watchRun(run: Pick<Parameters<typeof runTraining>[0], 'start' | 'runDirectory' | 'stepLimit'>): Promise<{ state: 'done' | 'stopped' }> {
-  const view = createProgressView(process.stderr)
+async function watchRun(run: Pick<Parameters<typeof runTraining>[0], 'start' | 'runDirectory' | 'stepLimit'>, recipe: Recipe): Promise<{ state: 'done' | 'stopped' }> {
+  const view = createProgressView(process.stderr, recipe)
   const queue = createCommandQueue()
   const release = stopOnInterrupt(queue, (line) => view.onEvent({ type: 'warning', message: line }))
   try {
@@ -143,7 +145,7 @@ async function watchRun(run: Pick<Parameters<typeof runTraining>[0], 'start' | '
 async function runToEnd(config: RunConfig, options: TrainOptions): Promise<CommandResult> {
   const directory = options.out ?? newRunDirectory(options.runs, config.name)
   const changes = options.changes === undefined ? {} : { changes: await readChangesFile(options.changes) }
-  const { state } = await watchRun({ start: { config, ...changes }, runDirectory: directory })
+  const { state } = await watchRun({ start: { config, ...changes }, runDirectory: directory }, config.reward.recipe)
   return runResult(directory, state)
 }
 
@@ -162,7 +164,7 @@ async function runResult(directory: string, state: string): Promise<CommandResul
 async function demoToEnd(config: RunConfig, options: TrainOptions): Promise<CommandResult> {
   const directory = options.out ?? newRunDirectory(options.runs, 'demo')
   log(`The built-in model learns the built-in React prompts: ${config.training.steps} steps, ${config.estimator.name}, seed ${config.seed}. Ctrl-C stops after a step.`)
-  const { state } = await watchRun({ start: { config }, runDirectory: directory })
+  const { state } = await watchRun({ start: { config }, runDirectory: directory }, config.reward.recipe)
   const result = await runResult(directory, state)
   if (state === 'stopped') return { ...result, text: `${result.text}\n\nsatchel resume ${directory} continues it.` }
   const adapter = config.adapter.kind === 'lora' ? await exportRun(directory, { format: 'adapter' }) : undefined
@@ -184,12 +186,13 @@ export function stageTable(evaluations: readonly EvaluationResult[], recipe: Rec
   const rate = ({ rate: value, low, high }: EvaluationResult['compile']): string => `${percent(value)} (${percent(low)} to ${percent(high)})`
   const row = (name: string, cell: (result: EvaluationResult) => string): string[] => [name, ...shown.map(cell)]
   const { prompts, samples, compile, temperature } = shown[0] as EvaluationResult
+  const words = outcomeWords[recipe]
   return [
     table([
       row('held out', ({ step }) => (step === 0 ? 'before' : `step ${step}`)),
       ...(['parse', 'types', 'bundle', 'render'] as const).map((gate) => row(`  ${gateNames[recipe][gate]}`, (result) => rate(result.stages[gate]))),
-      row(recipe === 'react' ? 'compiles' : 'passes', (result) => rate(result.compile)),
-      ...(recipe === 'react' || recipe === 'code' ? [row(recipe === 'react' ? 'requirements met' : 'cases passed', ({ requirementScore }) => percent(requirementScore))] : []),
+      row(words.passes, (result) => rate(result.compile)),
+      ...(words.detail === null ? [] : [row(words.detail.title.toLowerCase(), ({ requirementScore }) => percent(requirementScore))]),
       row('hack rate', (result) => rate(result.hackRate)),
     ]),
     `n ${compile.n}: ${prompts} prompts never trained on, ${samples} completions each, temperature ${temperature}; in brackets the 95 % Wilson interval`,
@@ -201,7 +204,7 @@ function sampleText(evaluations: readonly EvaluationResult[]): string {
   const first = evaluations[0] as EvaluationResult
   const last = evaluations.at(-1) as EvaluationResult
   const verdict = (sample: EvaluationResult['samplesShown'][number] | undefined): string =>
-    sample === undefined ? '' : sample.compiles ? `compiles, requirements ${percent(sample.requirementScore)}` : 'does not compile'
+    sample === undefined ? '' : verdictText('react', sample.compiles, sample.requirementScore, percent)
   const indented = (text: string): string => text.split('\n').map((line) => `    ${line}`).join('\n')
   return first.samplesShown.slice(0, 3).map((before) => {
     const after = last.samplesShown.find(({ promptId }) => promptId === before.promptId)

@@ -9,6 +9,7 @@ import type { ToolsClient } from '../../src-main/app/tools-client.ts'
 import type { RewardSample } from '../../src-main/contract/calls/rewards.ts'
 import type { Recipe } from '../../src-main/contract/reward-config.ts'
 import { buildEntry } from '../support/build.ts'
+import { writeReplayableRun } from '../support/replayable-run.ts'
 
 let home: string
 let tools: ToolsClient
@@ -118,5 +119,28 @@ describe('a function of one\'s own', () => {
     await score(wordy)
     expect(folders()).toHaveLength(1)
     expect(folders()[0]).not.toBe(before)
+  })
+})
+
+describe('a run', () => {
+  it('gives its newest rollouts as samples, and says what is missing of their prompts', async () => {
+    const directory = join(home, 'run')
+    writeReplayableRun(directory, 3)
+    const { samples, note } = await tools.ask('rewards.samples', { recipe: 'react', source: { kind: 'run', directory, step: null } })
+    expect(samples).toHaveLength(4)
+    expect(samples[0]).toMatchObject({ name: 'step 3, rollout 1', tokens: { starts: [0, 4], ends: [4, 6] } })
+    expect(note).toMatch(/no longer there/)
+    expect((await tools.ask('rewards.samples', { recipe: 'react', source: { kind: 'run', directory, step: 1 } })).samples[0]?.name).toBe('step 1, rollout 1')
+  })
+
+  it('is replayed step by step under other weights or another estimator; what needs scoring again is refused', async () => {
+    const directory = join(home, 'run')
+    writeReplayableRun(directory, 3)
+    const replay = (reward: Record<string, unknown> | null, estimator: string | null) => tools.ask('rewards.replay', { directory, reward, estimator, task: 'a' })
+    const { steps, left } = await replay({ recipe: 'react', compiler: { globalWeight: 2 } }, null)
+    expect(steps.map(({ step, before, after }) => [step, before.reward, after.reward])).toEqual([1, 2, 3].map((step) => [step, 0, -1]))
+    expect(left).toBe(0)
+    expect((await replay(null, 'grpo')).steps[0]?.after.rootMeanSquare).toBeCloseTo(1, 4)
+    await expect(replay({ recipe: 'react', ladder: { types: -0.5 } }, null)).rejects.toThrow(/reward\.ladder/)
   })
 })

@@ -31,6 +31,19 @@ describe('the progress of a run', () => {
     )
   })
 
+  it('speaks the words of the recipe: answers are right, functions pass their cases', () => {
+    const lines = (recipe: 'maths' | 'code'): string => {
+      const target = screen(false)
+      const view = createProgressView(target, recipe)
+      view.onEvent(state)
+      view.onEvent(metrics)
+      view.onEvent({ type: 'evaluation', result: exampleEvaluation(20, 5) })
+      return target.written.join('')
+    }
+    expect(lines('maths')).toMatch(/  right 50 %  length 61 .*\nheld out, step 20: right 25\.0 % \(.*\)  hacks/)
+    expect(lines('code')).toMatch(/  passes 50 %  cases 25 %  length 61 .*\nheld out, step 20: passes 25\.0 % \(.*\)  cases 25\.0 %  hacks/)
+  })
+
   it('on a terminal keeps one bar below the lines, and takes it away at the end', () => {
     const target = screen(true)
     const view = createProgressView(target)

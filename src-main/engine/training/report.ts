@@ -1,6 +1,9 @@
 // A run, or several beside each other, as one self-contained page: no script, no font, no picture from elsewhere.
 import { basename, join, resolve } from 'node:path'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
+import { outcomeWords, verdictText } from '../../contract/outcome-words.ts'
+import type { Recipe } from '../../contract/reward-config.ts'
+import { gateNames } from '../../contract/rewards.ts'
 import type { RunChange } from '../../contract/run-changes.ts'
 import { writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { openPictureStore, picturesFolder } from '../rewards/screenshots/picture-store.ts'
@@ -69,11 +72,11 @@ export function renderReport(runs: readonly RunData[]): string {
     `<title>${escapeHtml(title)} - Satchel</title><style>${styles}</style></head><body>`,
     `<header><h1>${escapeHtml(title)}</h1>${runs.length === 1 ? '' : legend(runs)}</header><main>`,
     section('Result', summaryTable(runs)),
-    section('Held-out evaluation', runs.map((run) => titled(runs, run, evaluationTable(run.evaluations))).join('')),
+    section('Held-out evaluation', runs.map((run) => titled(runs, run, evaluationTable(run))).join('')),
     section('Curves', `<div class="charts">${charts(runs).join('')}</div>`),
     ...(runs.every(({ changes }) => changes.length === 0) ? [] : [section('Changed on the way', runs.map((run) => titled(runs, run, changeTable(run.changes))).join(''))]),
-    section('Samples, before and after', runs.map((run) => titled(runs, run, samples(run.evaluations))).join('')),
-    section('Newest rollouts, painted by advantage', runs.map((run) => titled(runs, run, paintedRollouts(run.rollouts))).join('')),
+    section('Samples, before and after', runs.map((run) => titled(runs, run, samples(run))).join('')),
+    section('Newest rollouts, painted by advantage', runs.map((run) => titled(runs, run, paintedRollouts(run))).join('')),
     section('Configuration and environment', runs.map((run) => titled(runs, run, environment(run))).join('')),
     '</main></body></html>\n',
   ].join('\n')
@@ -104,6 +107,11 @@ function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]
 const share = (value: number): string => `${(100 * value).toFixed(1)} %`
 const rate = ({ rate: value, low, high }: EvaluationResult['compile']): string => `${share(value)} <small>${share(low)} to ${share(high)}</small>`
 
+/** The recipes of some runs, each once. */
+function recipesOf(runs: readonly RunData[]): Recipe[] {
+  return [...new Set(runs.map(({ description }) => description.config.reward.recipe))]
+}
+
 /** The answer first: from where to where, how stable, how long it took. */
 function summaryTable(runs: readonly RunData[]): string {
   const rows = runs.map((run) => {
@@ -125,8 +133,13 @@ function summaryTable(runs: readonly RunData[]): string {
       `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`,
     ]
   })
-  return `${htmlTable(['run', 'estimator', 'steps', 'compiles, first', 'compiles, last', 'drop from peak', 'first step at 50 / 80 / 90 %', 'requirements', 'hack rate', 'time in steps'], rows)}
-${runs.flatMap((run) => memoryVerdict(runs, run)).join('')}${runs.map((run) => pixelVerdict(runs, run)).join('')}<p class="quiet">Compiles: parses, passes the type check, bundles and renders, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that compiles but fails the audit, which never enters the reward.</p>`
+  const recipes = recipesOf(runs)
+  const [only] = recipes
+  const words = recipes.length === 1 && only !== undefined ? outcomeWords[only] : undefined
+  const short = words?.short ?? 'passes'
+  const meaning = recipes.map((recipe) => outcomeWords[recipe].meaning).join('; ')
+  return `${htmlTable(['run', 'estimator', 'steps', `${short}, first`, `${short}, last`, 'drop from peak', 'first step at 50 / 80 / 90 %', words?.detail?.title.toLowerCase() ?? 'share met', 'hack rate', 'time in steps'], rows)}
+${runs.flatMap((run) => memoryVerdict(runs, run)).join('')}${runs.map((run) => pixelVerdict(runs, run)).join('')}<p class="quiet">${escapeHtml(meaning)}, on prompts never trained on. Intervals are 95 % Wilson intervals over completions. Hack rate: share that passes but fails the audit, which never enters the reward.</p>`
 }
 
 function pixelVerdict(runs: readonly RunData[], { name, description, metrics, pictures }: RunData): string {
@@ -142,20 +155,24 @@ function memoryVerdict(runs: readonly RunData[], run: RunData): string[] {
   return [`<p>${escapeHtml(`${runs.length === 1 ? '' : `${run.name}: `}${planVerdict(planned, peak)}`)}</p>`]
 }
 
-function evaluationTable(evaluations: readonly EvaluationResult[]): string {
+function evaluationTable({ evaluations, description }: RunData): string {
   if (evaluations.length === 0) return ''
+  const { recipe } = description.config.reward
+  const { detail } = outcomeWords[recipe]
+  // Recipes with fewer gates call several of them the same.
+  const gates = (['parse', 'types', 'bundle', 'render'] as const).filter((gate, at, all) => all.findIndex((other) => gateNames[recipe][other] === gateNames[recipe][gate]) === at)
   const ks = [...new Set(evaluations.flatMap(({ passAtK }) => Object.keys(passAtK)))]
   const rows = evaluations.map((result) => [
     String(result.step),
-    ...(['parse', 'types', 'bundle', 'render'] as const).map((stage) => rate(result.stages[stage])),
-    share(result.requirementScore),
+    ...gates.map((gate) => rate(result.stages[gate])),
+    ...(detail === null ? [] : [share(result.requirementScore)]),
     rate(result.hackRate),
     ...ks.map((k) => (result.passAtK[k] === undefined ? '-' : share(result.passAtK[k]))),
     result.reward.toFixed(2),
     result.meanLength.toFixed(0),
   ])
   const { prompts, samples: drawn, temperature, compile } = evaluations.at(-1) as EvaluationResult
-  return `${htmlTable(['step', 'parse', 'types', 'bundle', 'render', 'requirements', 'hack rate', ...ks.map((k) => `pass@${k}`), 'reward', 'length'], rows)}
+  return `${htmlTable(['step', ...gates.map((gate) => gateNames[recipe][gate]), ...(detail === null ? [] : [detail.title.toLowerCase()]), 'hack rate', ...ks.map((k) => `pass@${k}`), 'reward', 'length'], rows)}
 <p class="quiet">${prompts} prompts, ${drawn} completions each (n ${compile.n}), temperature ${temperature}.</p>`
 }
 
@@ -171,8 +188,8 @@ interface Curve {
 
 const curves: readonly Curve[] = [
   { title: 'Reward', metric: 'reward', unit: '', heldout: ({ reward }) => ({ value: reward }) },
-  { title: 'Compile rate', metric: 'compile_rate', factor: 100, unit: '%', heldout: ({ compile }) => ({ value: compile.rate, low: compile.low, high: compile.high }) },
-  { title: 'Requirements met', metric: 'requirement_score', factor: 100, unit: '%', heldout: ({ requirementScore }) => ({ value: requirementScore }) },
+  { title: 'passes', metric: 'compile_rate', factor: 100, unit: '%', heldout: ({ compile }) => ({ value: compile.rate, low: compile.low, high: compile.high }) },
+  { title: 'detail', metric: 'requirement_score', factor: 100, unit: '%', heldout: ({ requirementScore }) => ({ value: requirementScore }) },
   { title: 'Hack rate', metric: 'audit/hack_rate', factor: 100, unit: '%', heldout: ({ hackRate }) => ({ value: hackRate.rate, low: hackRate.low, high: hackRate.high }) },
   { title: 'Length', metric: 'completions/mean_length', unit: 'tokens', heldout: ({ meanLength }) => ({ value: meanLength }) },
   { title: 'Entropy', metric: 'entropy', unit: 'nats' },
@@ -180,8 +197,19 @@ const curves: readonly Curve[] = [
   { title: 'Groups with one outcome', metric: 'frac_reward_zero_std', factor: 100, unit: '%' },
 ]
 
+/** A curve's title in the words of the recipes; undefined where they have no such curve. */
+function curveTitle(title: string, recipes: readonly Recipe[]): string | undefined {
+  const words = recipes.map((recipe) => outcomeWords[recipe])
+  const one = (titles: readonly string[], several: string): string | undefined => (new Set(titles).size > 1 ? several : titles[0])
+  if (title === 'passes') return one(words.map(({ rate }) => rate), 'Pass rate')
+  return title === 'detail' ? one(words.flatMap(({ detail }) => detail?.title ?? []), 'Share met') : title
+}
+
 function charts(runs: readonly RunData[]): string[] {
-  return curves.flatMap(({ title, metric, factor = 1, unit, heldout }) => {
+  const recipes = recipesOf(runs)
+  return curves.flatMap(({ title: named, metric, factor = 1, unit, heldout }) => {
+    const title = curveTitle(named, recipes)
+    if (title === undefined) return []
     const series = runs.map((run, index): Series => ({
       label: run.name,
       colour: seriesColours[index % seriesColours.length] as string,
@@ -202,14 +230,14 @@ function changeTable(changes: readonly RunChange[]): string {
   return htmlTable(['field', 'from step', 'was', 'became', 'when'], changes.map(({ field, step, from, to, time }) => [field, String(step), String(from), String(to), time].map(escapeHtml)))
 }
 
-function samples(evaluations: readonly EvaluationResult[]): string {
+function samples({ evaluations, description }: RunData): string {
   const shown = evaluations.length < 2 ? evaluations.slice(0, 1) : [evaluations[0] as EvaluationResult, evaluations.at(-1) as EvaluationResult]
   const prompts = shown[0]?.samplesShown ?? []
   return prompts.map(({ promptId, prompt }) => {
     const columns = shown.map((result) => {
       const sample = result.samplesShown.find((other) => other.promptId === promptId)
       if (sample === undefined) return ''
-      const verdict = sample.compiles ? `compiles, requirements ${share(sample.requirementScore)}` : 'does not compile'
+      const verdict = verdictText(description.config.reward.recipe, sample.compiles, sample.requirementScore, share)
       return `<div><p class="quiet">step ${result.step}: ${verdict}</p><pre>${escapeHtml(sample.text)}</pre></div>`
     })
     return `<article><p><b>${escapeHtml(prompt)}</b></p><div class="pair">${columns.join('')}</div></article>`
@@ -219,7 +247,8 @@ function samples(evaluations: readonly EvaluationResult[]): string {
 const rolloutsShown = 4
 
 /** Tokens on a background by their advantage: what they were taught, red for less of it, green for more. */
-function paintedRollouts(rollouts: readonly RolloutRecord[]): string {
+function paintedRollouts({ rollouts, description }: RunData): string {
+  const words = outcomeWords[description.config.reward.recipe]
   return rollouts.slice(0, rolloutsShown).map((rollout) => {
     const largest = rollout.advantages.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9)
     let end = 0
@@ -231,7 +260,7 @@ function paintedRollouts(rollouts: readonly RolloutRecord[]): string {
       const colour = advantage < 0 ? '220, 60, 60' : '40, 160, 90'
       return `<span style="background:rgba(${colour}, ${(0.55 * (Math.abs(advantage) / largest)).toFixed(2)})" title="advantage ${advantage.toFixed(3)}, reward ${(rollout.tokenRewards[token] ?? 0).toFixed(3)}">${escapeHtml(text)}</span>`
     })
-    const verdict = rollout.stages.render ? 'compiles' : (rollout.spans[0]?.message ?? 'does not compile')
+    const verdict = rollout.stages.render ? words.passes : (rollout.spans[0]?.message ?? words.fails)
     return `<article><p><b>${escapeHtml(rollout.prompt)}</b></p><p class="quiet">step ${rollout.step}, rollout ${rollout.index}, reward ${rollout.reward.toFixed(2)}: ${escapeHtml(verdict)}</p><pre>${parts.join('')}</pre></article>`
   }).join('')
 }

@@ -1,5 +1,6 @@
 // From what the page knows of a run to the lines of its charts.
 import type { EvaluationResult } from '../../../src-main/contract/events.ts'
+import type { Recipe } from '../../../src-main/contract/reward-config.ts'
 import { gateNames } from '../../../src-main/contract/rewards.ts'
 import { pointsOf } from '../../state/run-series.ts'
 import type { RunSeries } from '../../state/run-series.ts'
@@ -54,17 +55,8 @@ const stageStyles = [
   { stage: 'render', tone: 1, dash: [], mark: 'rectRot' },
 ] as const
 
-export type RecipeName = keyof typeof gateNames
-
-/** The recipe of a configuration; React's where it names none. */
-export function recipeOf(description: Readonly<Record<string, unknown>>): RecipeName {
-  const { reward } = description
-  const named = typeof reward === 'object' && reward !== null && 'recipe' in reward ? reward.recipe : undefined
-  return typeof named === 'string' && Object.hasOwn(gateNames, named) ? (named as RecipeName) : 'react'
-}
-
 /** Held-out rates of each stage, in per cent. A later stage counts only what passed the earlier ones. */
-export function stageSeries(evaluations: readonly EvaluationResult[], recipe: RecipeName = 'react'): Series[] {
+export function stageSeries(evaluations: readonly EvaluationResult[], recipe: Recipe = 'react'): Series[] {
   const named = stageStyles.map(({ stage, ...style }) => ({ stage, label: capital(gateNames[recipe][stage]), ...style }))
   // Recipes with fewer gates call several of them the same.
   const distinct = named.filter(({ label }, index) => named.findIndex((other) => other.label === label) === index)

@@ -1,5 +1,7 @@
 // Charts of several runs: a line a run, or a line a group of seeds with the range of its members around it.
 import type { RunSnapshot } from '../../../src-main/contract/calls/run-data.ts'
+import { outcomeWords } from '../../../src-main/contract/outcome-words.ts'
+import { recipeOf } from '../../state/recipe-of.ts'
 import { compact, decimalsFor, percent, signed } from '../../state/number-format.ts'
 import { pointsOf, seriesOf } from '../../state/run-series.ts'
 import type { ChartGroup, ChartSpec } from '../charts/chart-catalogue.ts'
@@ -46,17 +48,25 @@ const charts: readonly (readonly [curve: CurveName, title: string, unit: string,
   ['time', 'Time of a step', 'seconds', amount],
 ]
 
+/** What is met of what was asked for, in the words of the runs' recipe; undefined where no run grades that. */
+function detailTitle(groups: readonly SeedGroup[]): string | undefined {
+  const titles = new Set(groups.flatMap(({ members }) => members.flatMap(({ description }) => outcomeWords[recipeOf(description)].detail?.title ?? [])))
+  return titles.size > 1 ? 'Share met' : [...titles][0]
+}
+
 /** One chart a curve; those that no run has are left out. */
 export function comparisonCharts(groups: readonly SeedGroup[]): ChartGroup[] {
   const curves = groups.map(({ members }) => members.map(comparisonCurves))
   const specs = charts.flatMap(([curve, title, unit, look]): ChartSpec[] => {
+    const named = curve === 'requirements' ? detailTitle(groups) : title
+    if (named === undefined) return []
     const series = groups.map(({ label }, index): Series => {
       const own = (curves[index] ?? []).map((run) => run[curve])
       if (own.length === 1) return { label, ...styleOf(index), points: own[0] ?? [] }
       const { points, low, high } = medianBand(own)
       return { label, ...styleOf(index), points, band: { low, high } }
     })
-    return series.some(({ points }) => points.length > 0) ? [{ id: curve, title, unit, series, ...look }] : []
+    return series.some(({ points }) => points.length > 0) ? [{ id: curve, title: named, unit, series, ...look }] : []
   })
   return [{ title: 'Curves', charts: specs }]
 }

@@ -40,7 +40,7 @@ export function tokenRewardFacts(rollout: RolloutRecord, scored: ScoredSample, t
 export function verdictWords(recipe: Recipe, { stages }: Pick<ScoredSample, 'stages'>): string {
   const names = gateNames[recipe]
   const failed = (['parse', 'types', 'bundle', 'render'] as const).find((gate) => !stages[gate])
-  return failed === undefined ? names.render : `not: ${names[failed]}`
+  return failed === undefined ? names.render : `fails at: ${names[failed]}`
 }
 
 /** The bench in one line. */

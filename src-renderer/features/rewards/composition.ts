@@ -70,10 +70,11 @@ export function scoredReward(composition: Draft): Record<string, unknown> {
   return reward
 }
 
-/** What a source's heading says of its weights: both, one, or that it is off. */
+/** What a source's heading says of its weights: both, one, or that it is off, for want of a judge too. */
 export function weightWords(block: FormBlock, complete: unknown): string {
   const at = (name: string): unknown => valueAt(complete, [...block.path, name])
   if (at('enabled') === false) return 'off'
+  if (/Judge$/.test(block.path.at(-1) ?? '') && valueAt(complete, ['reward', 'judge', 'kind']) === 'none') return 'no judge'
   const number = (value: unknown): string => (typeof value === 'number' ? String(value).replace('-', '\u2212') : '')
   const parts = [['G', number(at('globalWeight'))], ['S', number(at('localWeight'))]].filter(([, value]) => value !== '')
   return parts.map(([name, value]) => `${name} ${value}`).join(' · ')

@@ -18,7 +18,7 @@ export function replaySentence(steps: readonly ReplayedStep[]): string {
 /** The run's curves beside those it would have had. */
 export function replayCharts(steps: readonly ReplayedStep[]): ChartSpec[] {
   const pair = (value: (side: ReplayedStep['before']) => number, scale = 1): ChartSpec['series'] => [
-    { label: 'as it was', ...styleOf(4), points: steps.map(({ step, before }) => ({ x: step, y: scale * value(before) })) },
+    { label: 'as it was', ...styleOf(4), mark: 'rect', points: steps.map(({ step, before }) => ({ x: step, y: scale * value(before) })) },
     { label: 'as it would be', ...styleOf(0), points: steps.map(({ step, after }) => ({ x: step, y: scale * value(after) })) },
   ]
   const empty = 'A point for every step.'

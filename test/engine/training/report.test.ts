@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
+import { rewardConfig } from '../../../src-main/contract/reward-config.ts'
 import { lineChart, niceTicks, thin } from '../../../src-main/engine/training/report-chart.ts'
 import { renderReport, writeReport, writeRunReport } from '../../../src-main/engine/training/report.ts'
 import type { RunData } from '../../../src-main/engine/training/report.ts'
@@ -12,7 +13,7 @@ const temporaryFolder = useTemporaryFolder()
 
 function exampleRun(changes: Partial<RunData> = {}): RunData {
   return {
-    name: 'demo-1', directory: '/runs/demo-1', description: exampleDescription(), unreadable: 0,
+    name: 'demo-1', directory: '/runs/demo-1', description: exampleDescription(), pictures: 0, unreadable: 0,
     metrics: [1, 2, 3, 4].map((step) => ({ step, values: { reward: step / 4 - 1, compile_rate: step / 4, entropy: null, 'time/step': 30 } })),
     evaluations: [exampleEvaluation(0, 2), exampleEvaluation(2, 18), exampleEvaluation(4, 15)],
     rollouts: [exampleRollout(4, 0), exampleRollout(4, 1)], changes: [],
@@ -42,6 +43,19 @@ describe('the report', () => {
     const { document } = parseHTML(renderReport([exampleRun()]))
     const cells = [...(document.querySelector('section table tbody tr')?.querySelectorAll('td') ?? [])].map((cell) => cell.textContent)
     expect(cells).toEqual(['demo-1', 'bot-grpo, seed 1', '4 of 4', '10.0 % 0.0 % to 100.0 %', '75.0 % 0.0 % to 100.0 %', '15.0 %', '2 / 2 / 2', '10.0 % to 75.0 %', '0.0 % 0.0 % to 16.0 %', '2 min 0 s'])
+  })
+
+  it('speaks the words of the recipe, and of several recipes those they share', () => {
+    const description = exampleDescription()
+    const maths = exampleRun({ name: 'sums', description: { ...description, config: { ...description.config, reward: rewardConfig({ recipe: 'maths' }) } } })
+    const textOf = (runs: readonly RunData[]): string => parseHTML(renderReport(runs)).document.querySelector('main')?.textContent ?? ''
+    const own = textOf([maths])
+    for (const words of ['right, first', 'gives an answer', 'Right answers', 'is not right']) expect(own).toContain(words)
+    expect(own).not.toMatch(/compile|requirement/i)
+    const both = textOf([maths, exampleRun()])
+    expect(both).toContain('passes, first')
+    expect(both).toContain('type-checks')
+    expect(both).toContain('gives an answer')
   })
 
   it('shows what models wrote as text, never as markup', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { csvOf, describeSeries, lineStyles, metricLines, paddedRange, recipeOf, stageSeries, tableRows, valueAt } from '../../../src-renderer/features/charts/run-series.ts'
+import { csvOf, describeSeries, lineStyles, metricLines, paddedRange, stageSeries, tableRows, valueAt } from '../../../src-renderer/features/charts/run-series.ts'
+import { recipeOf } from '../../../src-renderer/state/recipe-of.ts'
 import { seriesOf } from '../../../src-renderer/state/run-series.ts'
 import { curvesOf, evaluationOf } from '../samples.ts'
 

@@ -4,7 +4,8 @@ import { UserError } from '../../../contract/errors.ts'
 import type { RewardConfig } from '../../../contract/reward-config.ts'
 import type { ScoredCompletion } from '../../../contract/rewards.ts'
 import { combineGlobal, outcomeOf } from '../bus.ts'
-import { createRewardPool, type RewardPool } from '../reward-pool.ts'
+import { openRewards } from '../judge/open-rewards.ts'
+import type { RewardPool } from '../reward-pool.ts'
 import type { ScoreRow } from '../score.ts'
 import type { ScoreItem } from '../scorer.ts'
 import { measuringPart } from './replay.ts'
@@ -64,10 +65,11 @@ export function createLiveBench(): LiveBench {
   }
 
   /** The worker that stays: the first scoring is its. */
-  function warmPool(config: RewardConfig, measure: string): RewardPool {
+  async function warmPool(config: RewardConfig, measure: string): Promise<RewardPool> {
     if (warm?.measure !== measure) {
       warm?.pool.dispose()
-      warm = { pool: createRewardPool({ workers: 1, config }), measure }
+      warm = undefined
+      warm = { pool: await openRewards({ workers: 1, config }), measure }
     }
     return warm.pool
   }
@@ -87,7 +89,7 @@ export function createLiveBench(): LiveBench {
       for (const [round, open] of rounds.entries()) {
         if (open.length === 0) continue
         // A worker that has judged a completion remembers what it said: repetitions are asked of another.
-        const pool = round === 0 ? warmPool(measured, measure) : createRewardPool({ workers: 1, config: measured })
+        const pool = round === 0 ? await warmPool(measured, measure) : await openRewards({ workers: 1, config: measured })
         try {
           await scoreAll(open, pool, signal, onDone)
         } finally {

@@ -5,6 +5,7 @@
 // What a source says of a completion is taken from the log; whatever changes that needs scoring again (`satchel score --bench`).
 import { UserError } from '../../../contract/errors.ts'
 import type { RolloutRecord } from '../../../contract/events.ts'
+import { isRecord } from '../../../contract/methods.ts'
 import { rewardConfigSchema } from '../../../contract/reward-config.ts'
 import type { RewardConfig } from '../../../contract/reward-config.ts'
 import type { TokenOffsets } from '../../../contract/rewards.ts'
@@ -59,8 +60,15 @@ function groupSteps(records: readonly RolloutRecord[]): Map<number, RolloutRecor
  */
 export function measuringPart(config: RewardConfig): RewardConfig {
   const standard = rewardConfigSchema.parse({ recipe: config.recipe, ...(config.recipe === 'custom' ? { file: config.file } : {}) })
-  const kept = Object.entries(config).filter(([field]) => !weighing.has(field) || alsoMeasuring.has(field))
+  const defaults = standard as unknown as Readonly<Record<string, unknown>>
+  const kept = Object.entries(config).filter(([field]) => !weighing.has(field) || alsoMeasuring.has(field)).map(([field, value]) => [field, withWeightsOf(defaults[field], value)] as const)
   return rewardConfigSchema.parse({ ...standard, ...Object.fromEntries(kept) })
+}
+
+/** A source's block with the weights of another one; anything else as it is. */
+function withWeightsOf(weights: unknown, block: unknown): unknown {
+  if (!isRecord(block) || !isRecord(weights)) return block
+  return { ...block, ...Object.fromEntries(Object.entries(weights).filter(([field]) => ['globalWeight', 'localWeight', 'localBound', 'schedule'].includes(field))) }
 }
 
 function refuseRescoring(before: RewardConfig, after: RewardConfig): void {
