@@ -23,12 +23,13 @@ export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-type Lane = 'quick' | 'work' | 'download' | 'rewards'
+type Lane = 'quick' | 'work' | 'download' | 'pages' | 'rewards'
 
 const longWork: readonly ToolName[] = ['datasets.check', 'datasets.convert', 'datasets.count', 'machine.try', 'models.import', 'models.verify']
 
 function laneOf(name: ToolName): Lane {
   if (name === 'models.download') return 'download'
+  if (name === 'pages.show') return 'pages'
   // Reading types takes a second of a processor, and reward workers are kept between two questions.
   if (name.startsWith('rewards.')) return 'rewards'
   return longWork.includes(name) ? 'work' : 'quick'

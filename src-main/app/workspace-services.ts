@@ -5,6 +5,7 @@ import type { datasetMemoryCalls } from '../contract/calls/datasets.ts'
 import type { fileCalls, Place } from '../contract/calls/files.ts'
 import { machineTrialsSchema } from '../contract/calls/machine.ts'
 import type { machineMemoryCalls } from '../contract/calls/machine.ts'
+import type { pageCalls } from '../contract/calls/pages.ts'
 import type { rewardFileCalls, rewardToolCalls } from '../contract/calls/rewards.ts'
 import type { FolderName, settingsCalls, settingsPageEvents, SettingsView } from '../contract/calls/settings.ts'
 import type { HandlersOf } from '../contract/calls/shared.ts'
@@ -18,12 +19,13 @@ import { createGrantedPaths } from './granted-paths.ts'
 import type { GrantedPaths } from './granted-paths.ts'
 import { openJsonStore } from './json-store.ts'
 import { createLongWork } from './long-work.ts'
+import { createPageHandlers } from './page-services.ts'
 import { createRewardHandlers } from './reward-services.ts'
 import { createSettings } from './settings.ts'
 import { createToolHandlers } from './tool-calls.ts'
 import { createToolsClient } from './tools-client.ts'
 
-type WorkspaceCalls = typeof forwardedCalls & typeof datasetMemoryCalls & typeof rewardToolCalls & typeof rewardFileCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
+type WorkspaceCalls = typeof pageCalls & typeof forwardedCalls & typeof datasetMemoryCalls & typeof rewardToolCalls & typeof rewardFileCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
 
 type PageEvents = typeof settingsPageEvents & typeof taskPageEvents
 
@@ -61,7 +63,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   const paths = createGrantedPaths()
   const tools = createToolsClient(() => {
     const { folders, settings: chosen } = settings.view()
-    return options.program({ SATCHEL_MODELS: folders.models, SATCHEL_DISK: folders.runs, SATCHEL_MIRROR: chosen.mirror })
+    return options.program({ SATCHEL_MODELS: folders.models, SATCHEL_DISK: folders.runs, SATCHEL_MIRROR: chosen.mirror, SATCHEL_PICTURES: join(dataFolder, 'pages') })
   })
   const work = createLongWork((progress) => announce('task.progress', progress))
   const settings = createSettings({
@@ -91,6 +93,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       }),
       ...createDatasetMemory({ file: join(dataFolder, 'datasets.json'), promptsFolder: options.promptsFolder, tools, paths, work }),
       ...createRewardHandlers({ tools, paths, work, desktop, allowedRun: options.allowedRun }),
+      ...createPageHandlers({ tools, allowedRun: options.allowedRun }),
       ...files.handlers,
       ...settings.handlers,
       ...work.handlers,

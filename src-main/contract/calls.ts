@@ -6,6 +6,7 @@ import { fileCalls } from './calls/files.ts'
 import { judgeCalls } from './calls/judge.ts'
 import { machineCalls, machineMemoryCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
+import { pageCalls } from './calls/pages.ts'
 import { rewardFileCalls, rewardToolCalls } from './calls/rewards.ts'
 import { runCalls, runPageEvents } from './calls/runs.ts'
 import { settingsCalls, settingsPageEvents } from './calls/settings.ts'
@@ -20,6 +21,7 @@ export const calls = {
   ...modelCalls,
   ...datasetCalls,
   ...datasetMemoryCalls,
+  ...pageCalls,
   ...rewardToolCalls,
   ...rewardFileCalls,
   ...fileCalls,

@@ -6,6 +6,7 @@ import { placeSchema } from './calls/files.ts'
 import { judgeCalls } from './calls/judge.ts'
 import { machineCalls } from './calls/machine.ts'
 import { modelCalls } from './calls/models.ts'
+import { pageToolCalls } from './calls/pages.ts'
 import { rewardToolCalls } from './calls/rewards.ts'
 import { pathSchema } from './calls/shared.ts'
 import { progressSchema } from './calls/tasks.ts'
@@ -22,6 +23,8 @@ export const toolMethods = {
   'datasets.convert': datasetConversion,
   // Their paths stand inside what is sent: app/reward-services.ts looks at them.
   ...rewardToolCalls,
+  // Of a page that app/page-services.ts has found.
+  ...pageToolCalls,
 } as const
 export type ToolName = keyof typeof toolMethods
 export type ToolRequest<Name extends ToolName> = z.infer<(typeof toolMethods)[Name]['request']>

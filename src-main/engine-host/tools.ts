@@ -12,11 +12,12 @@ import { datasetTools } from './tools/dataset-tools.ts'
 import { judgeTools } from './tools/judge-tools.ts'
 import { machineTools } from './tools/machine-tools.ts'
 import { modelTools } from './tools/model-tools.ts'
+import { pageTools } from './tools/page-tools.ts'
 import { placeTools } from './tools/place.ts'
 import { rewardTools } from './tools/reward-tools.ts'
 import type { Tools, ToolWork } from './tools/tool-work.ts'
 
-const tools: Tools<ToolName> = { ...datasetTools, ...judgeTools, ...machineTools, ...modelTools, ...placeTools, ...rewardTools }
+const tools: Tools<ToolName> = { ...datasetTools, ...judgeTools, ...machineTools, ...modelTools, ...pageTools, ...placeTools, ...rewardTools }
 const progressMilliseconds = 100
 const running = new Map<number, AbortController>()
 
