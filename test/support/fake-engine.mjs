@@ -191,6 +191,14 @@ function evaluate(rollouts) {
   say({ type: 'evaluation', result })
 }
 
+/** Marks a change of rates or weights as the engine does; what it trains does not depend on them. */
+function change(settings) {
+  const valueAt = (field) => field.split('.').reduce((block, name) => block?.[name], config) ?? 0
+  const changes = settings.map(({ field, value }) => ({ step: step + 1, field, from: valueAt(field), to: value, time: new Date().toISOString() }))
+  appendFileSync(join(directory, 'changes.jsonl'), changes.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  say({ type: 'changed', changes })
+}
+
 function checkpoint() {
   mkdirSync(stepFile('checkpoints', ''), { recursive: true })
   say({ type: 'checkpoint', step, path: stepFile('checkpoints', '') })
@@ -289,6 +297,7 @@ process.on('message', (message) => {
   else if (message.type === 'resume') paused = false
   else if (message.type === 'stop') stopping = true
   else if (message.type === 'checkpoint') checkpointAsked = true
+  else if (message.type === 'set') change(message.settings)
   else if (message.type === 'stop-now') {
     sayState('stopped', 'Stopped at once.')
     leave(0)
