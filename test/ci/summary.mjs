@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [folder, ...failedSteps] = process.argv.slice(2)
-const suites = ['test', 'desktop']
+const suites = ['test', 'desktop', 'packaged']
 let passed = 0
 let failed = 0
 

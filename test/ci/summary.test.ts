@@ -24,8 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function summary(reports: { readonly test?: readonly FileReport[]; readonly desktop?: readonly FileReport[] }, ...failedSteps: string[]): Promise<{ code: number | null; last: string }> {
-  for (const suite of ['test', 'desktop'] as const) {
+async function summary(reports: { readonly test?: readonly FileReport[]; readonly desktop?: readonly FileReport[]; readonly packaged?: readonly FileReport[] }, ...failedSteps: string[]): Promise<{ code: number | null; last: string }> {
+  for (const suite of ['test', 'desktop', 'packaged'] as const) {
     const report = reports[suite]
     await rm(join(folder, `${suite}.json`), { force: true })
     if (report !== undefined) await writeFile(join(folder, `${suite}.json`), JSON.stringify({ testResults: report }))
@@ -35,20 +35,20 @@ async function summary(reports: { readonly test?: readonly FileReport[]; readonl
 }
 
 describe('summary', () => {
-  const good = { test: [file('passed', 'passed')], desktop: [file('passed')] }
+  const good = { test: [file('passed', 'passed')], desktop: [file('passed')], packaged: [file('passed')] }
 
   it('adds up what passed', async () => {
-    expect(await summary(good)).toEqual({ code: 0, last: '3 passed, 0 failed' })
+    expect(await summary(good)).toEqual({ code: 0, last: '4 passed, 0 failed' })
   })
 
   it.each([
-    ['a failed test', { ...good, test: [file('passed', 'failed')] }, ['test'], '2 passed, 1 failed'],
-    ['a skipped test', { ...good, test: [file('passed', 'skipped')] }, [], '2 passed, 1 failed'],
-    ['a file that could not be loaded', { ...good, test: [...good.test, { ...file(), status: 'failed' as const, message: 'no such module' }] }, ['test'], '3 passed, 1 failed'],
-    ['a report that is not there', { test: good.test }, ['desktop'], '2 passed, 1 failed'],
-    ['a step that failed though its report is good', good, ['test'], '3 passed, 1 failed'],
-    ['a step without a report', good, ['lint', 'demo'], '3 passed, 2 failed'],
-    ['nothing at all', { test: [], desktop: [] }, [], '0 passed, 0 failed'],
+    ['a failed test', { ...good, test: [file('passed', 'failed')] }, ['test'], '3 passed, 1 failed'],
+    ['a skipped test', { ...good, test: [file('passed', 'skipped')] }, [], '3 passed, 1 failed'],
+    ['a file that could not be loaded', { ...good, test: [...good.test, { ...file(), status: 'failed' as const, message: 'no such module' }] }, ['test'], '4 passed, 1 failed'],
+    ['a report that is not there', { test: good.test, packaged: good.packaged }, ['desktop'], '3 passed, 1 failed'],
+    ['a step that failed though its report is good', good, ['test'], '4 passed, 1 failed'],
+    ['a step without a report', good, ['lint', 'demo'], '4 passed, 2 failed'],
+    ['nothing at all', { test: [], desktop: [], packaged: [] }, [], '0 passed, 0 failed'],
   ])('%s fails the run', async (_title, reports, failedSteps, last) => {
     expect(await summary(reports, ...failedSteps)).toEqual({ code: 1, last })
   })
