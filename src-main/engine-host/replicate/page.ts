@@ -45,11 +45,12 @@ function resultRow(label: string, runs: readonly RunResult[], reference: readonl
     ranged(spread(last.map(({ hackRate }) => hackRate)), share),
     ranged(spread(runs.map(({ curve }) => peakToFinal(curve))), (value) => value.toFixed(3)),
     flat.length === 0 ? '-' : share(flat.reduce((sum, value) => sum + value, 0) / flat.length),
+    Math.round(runs.reduce((sum, { rolloutsPerStep }) => sum + rolloutsPerStep, 0) / runs.length).toString(),
     share(runs.reduce((sum, { scoreWaitSeconds, stepSeconds }) => sum + scoreWaitSeconds / Math.max(1e-9, stepSeconds), 0) / Math.max(1, runs.length)),
   ]
 }
 
-const head = ['', 'seeds', 'before', ...thresholds.map((level) => `steps to ${100 * level} %`), 'times sooner than GRPO at 80 %', 'final rate', 'requirements', 'hack rate', 'drop from peak', 'flat groups', 'waiting for rewards']
+const head = ['', 'seeds', 'before', ...thresholds.map((level) => `steps to ${100 * level} %`), 'times sooner than GRPO at 80 %', 'final rate', 'requirements', 'hack rate', 'drop from peak', 'flat groups', 'rollouts a step', 'waiting for rewards']
 
 function comparison(results: ReplicationResults, stage: Stage, base: string, groups: readonly (readonly [label: string, runs: readonly RunResult[]])[], reference: readonly RunResult[]): string {
   const filled = groups.filter(([, runs]) => runs.length > 0)

@@ -17,6 +17,8 @@ export interface RunResult {
   readonly curve: readonly { readonly step: number; readonly rate: number; readonly requirementScore: number; readonly hackRate: number; readonly passAtK: Readonly<Record<string, number>>; readonly length: number }[]
   /** Share of groups whose outcomes were all alike, mean over steps. */
   readonly flatGroups: number | null
+  /** Rollouts sampled a step, with those of groups that were thrown away. */
+  readonly rolloutsPerStep: number
   /** Seconds of a step, and of these waited for scores. */
   readonly stepSeconds: number
   readonly scoreWaitSeconds: number
@@ -27,13 +29,14 @@ export const thresholds = [0.5, 0.8, 0.9] as const
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 
 export function summariseRun(experiment: Experiment, evaluations: readonly EvaluationResult[], metrics: readonly MetricsRow[]): RunResult {
-  const { id, stage, task, base, method, variant, seed, learningRate } = experiment
+  const { id, stage, task, base, method, variant, seed, learningRate, config } = experiment
   const valuesOf = (name: string): number[] => metrics.flatMap(({ values }) => (typeof values[name] === 'number' ? [values[name]] : []))
   const flat = valuesOf('frac_reward_zero_std')
   return {
     id, stage, task, base, method, variant, seed, learningRate,
     curve: evaluations.map(({ step, compile, requirementScore, hackRate, passAtK, meanLength }) => ({ step, rate: compile.rate, requirementScore, hackRate: hackRate.rate, passAtK, length: meanLength })),
     flatGroups: flat.length === 0 ? null : mean(flat),
+    rolloutsPerStep: ((config.rollout?.promptsPerStep ?? 0) + mean(valuesOf('groups/discarded'))) * (config.rollout?.groupSize ?? 0),
     stepSeconds: mean(valuesOf('time/step')),
     scoreWaitSeconds: mean(valuesOf('time/score_wait')),
   }

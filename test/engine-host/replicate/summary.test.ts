@@ -4,7 +4,7 @@ import { chooseLearningRate, peakToFinal, speedUp, spread, stepsTo, area, type R
 
 const curve = (...rates: readonly number[]): RunResult['curve'] => rates.map((rate, index) => ({ step: 4 * index, rate, requirementScore: 0, hackRate: 0, passAtK: {}, length: 10 }))
 const run = (change: Partial<RunResult>): RunResult => ({
-  id: '', stage: 'sweep', task: 'react', base: 'react-rare', method: 'grpo', variant: '', seed: 1, learningRate: 1e-3, curve: [], flatGroups: null, stepSeconds: 1, scoreWaitSeconds: 0, ...change,
+  id: '', stage: 'sweep', task: 'react', base: 'react-rare', method: 'grpo', variant: '', seed: 1, learningRate: 1e-3, curve: [], flatGroups: null, rolloutsPerStep: 64, stepSeconds: 1, scoreWaitSeconds: 0, ...change,
 })
 
 describe('the summary of a run', () => {
