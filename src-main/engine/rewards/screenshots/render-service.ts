@@ -5,7 +5,7 @@
 //                        │         └─ gone or silent: killed, another one is started, the page is tried once more
 //                        └─ idle for a while: the process is ended, the next page starts another
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UserError } from '../../../contract/errors.ts'
@@ -27,6 +27,10 @@ export interface RenderServiceOptions {
   /** The process is ended when nothing was asked for so long; seconds. */
   readonly idleSeconds?: number
   readonly startSeconds?: number
+  /** A question that gets no answer at all is given up so many seconds after the page should have been ended. */
+  readonly graceSeconds?: number
+  /** Makes the script that furnishes pages. */
+  readonly kit?: () => Promise<string>
 }
 
 export interface RenderService {
@@ -45,12 +49,10 @@ interface Running {
   lastWords: string
 }
 
-/** The service ends a page that is too slow itself; one that does not even do that is killed after so much more. */
-const graceSeconds = 8
 const keptErrorCharacters = 4_096
 
 export function createRenderService(options: RenderServiceOptions): RenderService {
-  const { host, seconds, megabytes, picture = true, pagesPerProcess = 200, idleSeconds = 60, startSeconds = 40 } = options
+  const { host, seconds, megabytes, picture = true, pagesPerProcess = 200, idleSeconds = 60, startSeconds = 60, graceSeconds = 10, kit: makeKit = bundlePageKit } = options
   let running: Running | undefined
   let turn: Promise<unknown> = Promise.resolve()
   let nextId = 1
@@ -58,8 +60,9 @@ export function createRenderService(options: RenderServiceOptions): RenderServic
   let disposed = false
 
   async function start(): Promise<Running> {
-    const profile = await mkdtemp(join(tmpdir(), 'satchel-render-'))
-    const kit = await bundlePageKit()
+    await removeStrays()
+    const profile = await mkdtemp(join(tmpdir(), `satchel-render-${process.pid}-`))
+    const kit = await makeKit()
     const child = spawn(host.command, [...host.parameters, `--user-data-dir=${profile}`], { env: { ...host.environment }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], windowsHide: true })
     const started: Running = { child, profile, pages: 0, lastWords: '' }
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (started.lastWords = (started.lastWords + text).slice(-keptErrorCharacters)))
@@ -158,6 +161,26 @@ function ask({ child }: Running, request: RenderServiceRequest, seconds: number)
       if (error !== null) finish({ kind: 'lost', reason: error.message })
     })
   })
+}
+
+const profileName = /^satchel-render-(\d+)-/
+
+/** Profiles of processes that were killed before they could remove them. */
+async function removeStrays(): Promise<void> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    const owner = profileName.exec(name)?.[1]
+    if (owner !== undefined && !isAlive(Number(owner))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+function isAlive(id: number): boolean {
+  try {
+    process.kill(id, 0)
+    return true
+  } catch (error) {
+    // It lives and belongs to somebody else.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
 }
 
 /** Lines of Chromium that say why it ended, without its place in Chromium's sources. */
