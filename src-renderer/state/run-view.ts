@@ -96,7 +96,8 @@ export function applyEvent(view: RunView, event: PageRunEvent): RunView {
     case 'checkpoint':
       return { ...view, checkpoints: [...view.checkpoints.filter((step) => step < event.step), event.step], ...logged(view, 'checkpoint', event.step, `Checkpoint of step ${event.step} written.`) }
     case 'changed':
-      return event.changes.reduce((before, change) => ({ ...before, changes: [...before.changes, change], ...logged(before, 'change', change.step, describeChange(change)) }), view)
+      // One that came while the run was being opened may be in its folder already.
+      return event.changes.filter((change) => !view.changes.some((known) => known.field === change.field && known.time === change.time)).reduce((before, change) => ({ ...before, changes: [...before.changes, change], ...logged(before, 'change', change.step, describeChange(change)) }), view)
     case 'warning':
       return { ...view, warnings: [...view.warnings.filter((warning) => warning !== event.message), event.message].slice(-keptWarnings), ...logged(view, 'warning', null, event.message) }
     case 'error':

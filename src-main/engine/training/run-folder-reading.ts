@@ -151,7 +151,7 @@ export async function readChangesFile(file: string): Promise<RunChange[]> {
     throw new UserError({ code: 'not-found', what: 'there is no such file of changes', place: { file }, expected: 'changes.jsonl of a run' }, { cause: error })
   })
   const { values, unreadable } = parseJsonLines(text.endsWith('\n') ? text : `${text}\n`, runChangeSchema)
-  if (unreadable > 0) throw new UserError({ code: 'bad-input', what: `${unreadable} rows cannot be read`, place: { file }, expected: 'rows with step, field, from, to and time, as changes.jsonl of a run has them' })
+  if (unreadable > 0) throw new UserError({ code: 'bad-input', what: unreadable === 1 ? '1 row cannot be read' : `${unreadable} rows cannot be read`, place: { file }, expected: 'rows with step, field, from, to and time, as changes.jsonl of a run has them' })
   return values
 }
 

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { UserError } from '../../../src-main/contract/errors.ts'
 import { createRunFolder, newRunDirectory, openRunFolder, sendCommand, withControlFile } from '../../../src-main/engine/training/run-folder.ts'
 import { isRunLocked } from '../../../src-main/engine/training/run-folder-lock.ts'
-import { readEvaluations, readMetrics, readRollouts, readRunDescription, readStatus, runFiles } from '../../../src-main/engine/training/run-folder-reading.ts'
+import { readChanges, readChangesFile, readEvaluations, readMetrics, readRollouts, readRunDescription, readStatus, runFiles, stepConfig } from '../../../src-main/engine/training/run-folder-reading.ts'
 import { exampleDescription, exampleEvaluation, exampleRollout, useTemporaryFolder } from '../../support/run-folder.ts'
 
 const temporaryFolder = useTemporaryFolder()
@@ -127,6 +127,33 @@ describe('a run folder', () => {
     expect(first).toBe(join(runs, 'demo-2026-11-30-032059'))
     await mkdir(first)
     expect(newRunDirectory(runs, 'demo', now)).toBe(`${first}-2`)
+  })
+})
+
+describe('changes of a run in progress', () => {
+  const change = { step: 3, field: 'optimizer.learningRate', from: 0.001, to: 0.0005, time: '2026-11-30T10:00:00.000Z' }
+
+  it('outlive a killed engine, half a row apart', async () => {
+    const directory = await newRun()
+    const folder = await createRunFolder(directory, exampleDescription())
+    await folder.appendChanges([change, { ...change, step: 5 }])
+    await folder.close()
+    await appendFile(runFiles(directory).changes, '{"step":6,"fie')
+    const again = await openRunFolder(directory)
+    await again.appendChanges([{ ...change, step: 7 }])
+    await again.close()
+    expect((await readChanges(directory)).values.map(({ step }) => step)).toEqual([3, 5, 7])
+    expect((await readChangesFile(runFiles(directory).changes)).map(({ step }) => step)).toEqual([3, 5, 7])
+  })
+
+  it('that somebody wrote by hand are refused by field and file', async () => {
+    const { config } = exampleDescription()
+    expect(stepConfig('/runs/a', config, [change], 3).optimizer.learningRate).toBe(0.0005)
+    expect(() => stepConfig('/runs/a', config, [{ ...change, to: -1 }], 3)).toThrow(/changes\.jsonl, optimizer\.learningRate/)
+    const file = join(await temporaryFolder(), 'changes.jsonl')
+    await writeFile(file, `${JSON.stringify(change)}\n{"step":0}\n`)
+    expect((await failure(readChangesFile(file))).envelope.what).toBe('1 row cannot be read')
+    expect((await failure(readChangesFile(join(file, 'nowhere')))).envelope.code).toBe('not-found')
   })
 })
 

@@ -8,6 +8,13 @@ import { curvesOf, evaluationOf, metricsEvent, snapshotOf, stateEvent } from '..
 const after = (...events: PageRunEvent[]): RunView => events.reduce(applyEvent, viewOf(snapshotOf('running')))
 
 describe('applyEvent', () => {
+  it('takes changes up into the log, each once', () => {
+    const change = { step: 4, field: 'optimizer.learningRate', from: 0.01, to: 0.002, time: '2026-11-30T10:00:00.000Z' }
+    const view = after({ type: 'changed', changes: [change] }, { type: 'changed', changes: [change] })
+    expect(view.changes).toEqual([change])
+    expect(view.log.map(({ kind, step, text }) => [kind, step, text])).toEqual([['change', 4, 'optimizer.learningRate changed from 0.01 to 0.002, from step 4 on.']])
+  })
+
   it('adds rows in the order of their steps and moves the step along', () => {
     const view = after(metricsEvent(1, { reward: 1 }), metricsEvent(2, { reward: 2 }))
     expect(pointsOf(view.series, 'reward')).toEqual([{ x: 1, y: 1 }, { x: 2, y: 2 }])
