@@ -2,7 +2,7 @@
 //
 //   node packaging/make-icons.mjs CHROMIUM      CHROMIUM: the program of a Chromium or Chrome on this machine
 //
-// Writes packaging/resources/icons/*.png (Linux), icon.ico (Windows) and icon.icns (macOS).
+// Writes packaging/resources/icons/*.png (Linux), icon.ico (Windows) and icon.icns (macOS), and resources/icons/window.png, which the app itself shows.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
@@ -69,6 +69,7 @@ if (program === undefined) {
   const images = await draw(program)
   mkdirSync(join(folder, 'icons'), { recursive: true })
   for (const size of sizes.filter((one) => one <= 512)) writeFileSync(join(folder, 'icons', `${size}x${size}.png`), images.get(size))
+  writeFileSync(join(root, 'resources', 'icons', 'window.png'), images.get(256))
   writeFileSync(join(folder, 'icon.ico'), ico(images))
   writeFileSync(join(folder, 'icon.icns'), icns(images))
 }

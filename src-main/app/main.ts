@@ -58,7 +58,7 @@ function broadcast(name: string, payload: unknown): void {
 function showWindow(background: Background): void {
   const window = BrowserWindow.getAllWindows()[0]
   if (window === undefined) {
-    background.guard(openWindow(join(builtFolder, 'preload', 'preload.cjs')))
+    background.guard(openWindow(join(builtFolder, 'preload', 'preload.cjs'), join(app.getAppPath(), 'resources', 'icons', 'window.png')))
     return
   }
   if (window.isMinimized()) window.restore()

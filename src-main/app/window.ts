@@ -5,8 +5,11 @@ import { startPage } from './policies.ts'
 /** Painted before the page is; equal to the page's own backgrounds. */
 const backgrounds = { light: '#f4f4f1', dark: '#15171a' } as const
 
-/** Opens the window and loads the page. `preload` is the path of the built preload. */
-export function openWindow(preload: string): BrowserWindow {
+/**
+ * Opens the window and loads the page. `preload` is the path of the built preload, `icon` an image for desktops that do not take it from the
+ * program or an entry of their menu.
+ */
+export function openWindow(preload: string, icon: string): BrowserWindow {
   const window = new BrowserWindow({
     title: 'Satchel',
     width: 1360,
@@ -14,6 +17,7 @@ export function openWindow(preload: string): BrowserWindow {
     minWidth: 880,
     minHeight: 600,
     show: false,
+    ...(process.platform === 'linux' ? { icon } : {}),
     backgroundColor: nativeTheme.shouldUseDarkColors ? backgrounds.dark : backgrounds.light,
     webPreferences: {
       preload,
