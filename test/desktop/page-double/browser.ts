@@ -1,0 +1,57 @@
+// A browser with the page of the double in it. Nothing is served over a socket: the browser is handed the built files.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { chromium } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { build } from 'vite'
+
+const places = [process.env['SATCHEL_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', 'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe']
+
+/** The browser of this machine, or undefined. SATCHEL_CHROMIUM names another one. */
+export function findBrowser(): string | undefined {
+  return places.find((place) => place !== undefined && place !== '' && existsSync(place))
+}
+
+const address = 'http://double.satchel.example/'
+const document = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Satchel</title><link rel="stylesheet" href="/page.css"></head><body><div id="app"></div><script type="module" src="/page.js"></script></body></html>'
+const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css' }
+
+/** Builds the page of the double; file name to content. */
+async function buildPage(): Promise<Map<string, string | Uint8Array>> {
+  const folder = dirname(import.meta.filename)
+  const result = await build({
+    configFile: false, root: folder, logLevel: 'error', plugins: [svelte({ configFile: false })],
+    build: { write: false, target: 'chrome130', minify: false, rollupOptions: { input: join(folder, 'entry.ts'), output: { entryFileNames: 'page.js', chunkFileNames: '[name].js', assetFileNames: 'page.[ext]' } } },
+  })
+  const files = new Map<string, string | Uint8Array>()
+  for (const { output } of [result].flat().filter((one) => 'output' in one)) for (const file of output) files.set(`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source)
+  return files
+}
+
+export interface DoublePage {
+  readonly page: Page
+  /** Everything the page wrote to its console as an error. */
+  readonly errors: string[]
+  close(): Promise<void>
+}
+
+export async function openDouble(executablePath: string): Promise<DoublePage> {
+  const files = await buildPage()
+  const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  page.on('pageerror', (error) => errors.push(String(error)))
+  await page.route('**/*', async (route) => {
+    const { pathname } = new URL(route.request().url())
+    const body = files.get(pathname)
+    if (pathname === '/') await route.fulfill({ contentType: 'text/html', body: document })
+    else if (body === undefined) await route.abort()
+    else await route.fulfill({ contentType: types[pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', body: Buffer.from(body) })
+  })
+  await page.goto(address)
+  return { page, errors, close: () => browser.close() }
+}
