@@ -27,6 +27,8 @@ export default {
   directories: { app: `${stageFolder}/app`, output: 'dist', buildResources: 'packaging/resources' },
   // The page and the app's own code, in one archive that Electron verifies. What plain Node reads cannot be inside: it is copied beside it.
   asar: true,
+  // A deb names a page of its project; like the maintainer's address it is set by whoever publishes.
+  extraMetadata: { homepage: 'https://satchel.invalid' },
   files: ['**/*'],
   extraResources: [
     { from: `${stageFolder}/engine`, to: 'engine' },
@@ -56,6 +58,6 @@ export default {
   deb: { priority: 'optional', packageCategory: 'science' },
   win: { target: ['nsis'], icon: 'packaging/resources/icon.ico' },
   // For one person, without the rights of an administrator, into a folder they choose.
-  nsis: { oneClick: false, perMachine: false, allowToChangeInstallationDirectory: true, deleteAppDataOnUninstall: false, license: join(root, 'LICENSE') },
+  nsis: { oneClick: false, perMachine: false, allowToChangeInstallationDirectory: true, deleteAppDataOnUninstall: false, packElevateHelper: false, license: join(root, 'LICENSE') },
   mac: { target: ['dmg'], icon: 'packaging/resources/icon.icns', category: 'public.app-category.developer-tools', darkModeSupport: true },
 }
