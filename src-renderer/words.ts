@@ -1,4 +1,4 @@
-// Every sentence of the pages Home, Models, Datasets, Rewards and Settings and of the frame, in one place: another language is another file like this.
+// Every sentence of the pages Home, Models, Datasets, Rewards, Compare and Settings and of the frame, in one place: another language is another file like this.
 import type { FolderName } from '../src-main/contract/calls/settings.ts'
 import type { MappedField } from '../src-main/contract/calls/datasets.ts'
 import type { Recipe } from '../src-main/contract/reward-config.ts'
@@ -196,6 +196,32 @@ export const words = {
       left: (count: number): string => `${count} older steps were left out.`,
       columns: ['Step', 'Reward', 'Size of A', 'Flat groups', 'Change of A', 'Correlation', 'Tokens turned', 'Rollouts turned'],
     },
+  },
+  runs: {
+    reading: 'Reading the runs folder…', unreadable: 'The runs folder could not be read', unchanged: 'Nothing in the folder was changed.',
+    none: 'No run yet', setUp: 'Set up a run', openFolder: 'Open a run folder…',
+    /** What a page will show, while there is no run. */
+    promises: {
+      monitor: 'Curves, health and log of a run appear here as soon as it has begun: one you start, one the command line starts, or one copied from another machine.',
+      rollouts: 'What the model wrote in every step appears here, each token painted by what it was worth.',
+      compare: 'Two or more runs can be laid over each other here, seeds together with their median and range.',
+      try: 'Base model and trained model answer your prompts side by side here.',
+      export: 'A run’s model in every format other programs read, and a report about it, come from here.',
+    },
+  },
+  compare: {
+    title: 'Compare',
+    again: 'Read again', againHint: 'Read the runs again', report: 'Report about these', chooseTwo: 'Choose at least two runs.',
+    together: 'Seeds together, as median and range', noRepeats: 'no two of these runs differ in their seed alone', saved: 'Numbers saved.',
+    runs: 'Runs to compare', chosen: (count: number, most: number): string => `${count} chosen, at most ${most}`, seed: (seed: number): string => `, seed ${seed}`,
+    differences: 'Differences of configuration', differencesTable: 'Differences, table', field: 'Field', same: 'These runs have the same configuration, the same data and the same versions.',
+    thresholds: 'Steps to a held-out score', run: 'Run', notReached: 'not reached', ofSeeds: (steps: string, reached: number, seeds: number): string => `${steps} (${reached} of ${seeds})`,
+    thresholdsText: 'By the evaluations that were made; a run that is evaluated rarely gets there late on paper.', thresholdsSeeds: 'For seeds: the median of those that got there.',
+    samples: 'The same prompt, side by side', prompt: 'Prompt', noSamples: 'These runs kept no samples of the same held-out prompts.', atStep: (step: number, verdict: string): string => `step ${step}; ${verdict}`,
+    blind: 'Blind preference', judged: (votes: number, pairs: number): string => `${votes} of ${pairs} judged. The sides change in the order ABBA.`, beginAgain: 'Begin again',
+    noPairs: 'The first two runs share no samples of held-out prompts.', left: 'Left completion', right: 'Right completion', question: 'Which is better?',
+    choices: { left: 'Left is better', none: 'No difference', right: 'Right is better' }, key: (key: number): string => `Key ${key}`, enough: 'Enough', enoughHint: 'Show who wrote what',
+    neither: 'You preferred neither.', chance: (share: string): string => `A split this uneven has a chance of ${share} when neither is better.`, leftSide: (left: number, decided: number): string => `You preferred the left side in ${left} of ${decided}.`,
   },
   settings: {
     title: 'Settings',
