@@ -165,9 +165,8 @@ export const words = {
     mistakes: 'Correct what is marked; the last good composition is shown.',
     pasteFirst: 'Paste a completion above and add it.', unusable: 'These samples could not be read.',
     skipped: (count: number): string => `${count} ${count === 1 ? 'row holds' : 'rows hold'} nothing to score.`,
-    cut: (shown: number, all: number): string => `The first ${shown} of ${all}.`,
     used: 'This reward is in Run setup now.', saveFirst: 'Save the function first: a run reads it from its file.',
-    exported: 'Reward saved.', imported: 'Reward read.', saved: 'Function saved.',
+    exported: 'Reward saved.', imported: 'Reward read.', saved: 'Function saved.', replaced: 'The text was replaced.', replacedText: 'What stood there had not been saved.', bringBack: 'Bring it back',
     picker: {
       title: 'Samples from',
       kinds: { 'built-in': 'Examples', dataset: 'Dataset', run: 'Run', pasted: 'Pasted' },

@@ -92,7 +92,8 @@ async function runSamples(directory: string, step: number | null): Promise<{ sam
   })
   const rows = new Map(prompts.map(({ row: _row, ...fields }) => [fields.id, fields]))
   const samples = values.slice(0, mostSamples).map(({ promptId, prompt, text, starts, ends, index, step: at }, order) => sampleOf(`step ${at}, rollout ${index + 1}`, rows.get(promptId) ?? { id: promptId, prompt }, text, order, { starts, ends }))
-  return { samples, skipped: unreadable, note }
+  const cut = values.length > samples.length ? `The first ${samples.length} of ${values.length} rollouts are shown.` : ''
+  return { samples, skipped: unreadable, note: [cut, note].filter((part) => part !== '').join(' ') }
 }
 
 /** @throws UserError naming the sample and the field that does not fit */

@@ -3,6 +3,7 @@ import type { AppState } from '../../state/app-state.svelte.ts'
 import { words } from '../../words.ts'
 import { rewardOf } from './composition.ts'
 import { rememberedReward } from './reward-memory.svelte.ts'
+import type { EditedCode } from './reward-memory.svelte.ts'
 
 export interface RewardFiles {
   /** Replaces the text by the template; a file that was open is no longer the one written to. */
@@ -17,14 +18,23 @@ export interface RewardFiles {
 export function rewardFiles(app: AppState): RewardFiles {
   const memory = rememberedReward
   const say = words.rewards
+
+  /** Puts another function into the editor; a text that was not saved can be brought back. */
+  function replaceBy(next: EditedCode): void {
+    const before = memory.code
+    memory.edit(next)
+    if (before === null || before.text === before.saved || before.text === next.text) return
+    app.notices.tell(say.replaced, say.replacedText, { label: say.bringBack, act: () => memory.edit(before) })
+  }
+
   return {
     async template() {
       const answer = await app.ask('rewards.template', {})
-      if (answer !== undefined) memory.edit({ text: answer.text, path: null, saved: '' })
+      if (answer !== undefined) replaceBy({ text: answer.text, path: null, saved: answer.text })
     },
     async open() {
       const answer = await app.ask('rewards.openFile', {})
-      if (answer !== undefined && answer !== null) memory.edit({ ...answer, saved: answer.text })
+      if (answer !== undefined && answer !== null) replaceBy({ ...answer, saved: answer.text })
     },
     async save(elsewhere) {
       if (memory.code === null) return false
@@ -42,7 +52,7 @@ export function rewardFiles(app: AppState): RewardFiles {
       memory.take(reward)
       if (typeof file === 'string') {
         const read = await app.ask('rewards.readFile', { path: file })
-        if (read !== undefined) memory.edit({ text: read.text, path: file, saved: read.text })
+        if (read !== undefined) replaceBy({ text: read.text, path: file, saved: read.text })
       }
       app.notices.tell(say.imported, answer.file)
     },

@@ -14,6 +14,9 @@ export interface EditedCode {
 /** Where samples come from; pasted ones are made on the page. */
 export type ChosenSamples = SampleSource | { readonly kind: 'pasted' }
 
+/** Stands for a run while there is none to choose. */
+export const noRun = '-'
+
 let recipe = $state<Recipe>('react')
 let drafts = $state.raw<Readonly<Partial<Record<Recipe, Draft>>>>({})
 let code = $state.raw<EditedCode | null>(null)
