@@ -30,7 +30,7 @@ describe('the composer', () => {
   it.each(recipes)('of %s shows every field with its sentence', (recipe) => {
     const text = textOf(compose({ recipe })).replaceAll('&#39;', "'")
     for (const help of helps(formGroups(recipe).flatMap(({ nodes }) => nodes))) expect(text).toContain(help)
-    expect(text).toMatch(/w_s: weight of the local signal S_t in a token reward\. default 0\.5 factor · \w+ factor/)
+    expect(text).toMatch(/w_s: weight of the local signal S_t in a token reward\. default 0\.5 factor · [\w, -]+ factor/)
   })
 
   it('opens a source that holds a mistake, and says what is wrong at the field', () => {
