@@ -14,7 +14,7 @@ import { compiles } from './evaluation.ts'
 import { peakResidentBytes } from './memory-plan.ts'
 import type { Optimizer } from './optimizer.ts'
 import type { TrainingPass } from './passes.ts'
-import type { RolloutSource, ScoredRollout } from './sample-groups.ts'
+import type { RolloutSource, SampledRollout, ScoredRollout } from './sample-groups.ts'
 import { sampleStep, type PromptGroup, type StepSample } from './sample-step.ts'
 import { rolloutLogprobs, updatePolicy, type RolloutLogprobs, type TaughtRollout, type TokenRatios } from './update.ts'
 
@@ -47,10 +47,18 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
   const started = performance.now()
   const sampledFrom = machinery.policy.hash()
   const layerSeconds = machinery.policy.layerSeconds()
-  const sample = await sampleStep(source, rows, step, (done, total) => machinery.checkpointForCommands('generate', done, total))
+  // The reference reads the tokens while the scorer is still at work on their texts.
+  let reference: RolloutLogprobs | undefined
+  let referenceSeconds = 0
+  const readReference = async (rollouts: readonly SampledRollout[]): Promise<void> => {
+    if (machinery.reference === undefined) return
+    const before = performance.now()
+    reference = await rolloutLogprobs(machinery.reference, config, rollouts)
+    referenceSeconds = (performance.now() - before) / 1000
+  }
+  const sample = await sampleStep(source, rows, step, (done, total) => machinery.checkpointForCommands('generate', done, total), readReference)
   const sampled = performance.now()
 
-  const reference = machinery.reference === undefined ? undefined : await rolloutLogprobs(machinery.reference, config, sample.groups.flatMap(({ rollouts }) => rollouts))
   const { taught, stats } = assignAdvantages(config, sample.groups, reference, step)
   if ((await machinery.policy.residentHash()) !== sampledFrom) throw new Error(`step ${step}: the sampler's policy is not the trainer's; the device holds other weights than the optimizer`)
   const update = await updatePolicy(machinery, taught.flat(), reference, step)
@@ -63,7 +71,7 @@ export async function trainStep(machinery: StepMachinery, rows: readonly PromptR
     'time/step': (finished - started) / 1000,
     'time/generate': sample.times.generate,
     'time/score_wait': sample.times.scoreWait,
-    'time/update': (finished - sampled) / 1000,
+    'time/update': referenceSeconds + (finished - sampled) / 1000,
     'tokens_per_second/generate': sample.times.tokens / Math.max(1e-9, sample.times.generate),
     'time/layers': machinery.policy.frozenLayers === undefined ? null : machinery.policy.layerSeconds() - layerSeconds,
     'memory/resident_gib': process.memoryUsage.rss() / 2 ** 30,

@@ -30,6 +30,9 @@ export interface ScoredRollout {
   readonly scored: ScoredCompletion
 }
 
+/** A rollout before its verdict. */
+export type SampledRollout = Pick<ScoredRollout, 'rollout' | 'promptIds'>
+
 export interface SampleGroupsOptions {
   readonly rolloutsPerPrompt: number
   /** Purpose and keys of a rollout's random stream. */
@@ -37,7 +40,12 @@ export interface SampleGroupsOptions {
   readonly law: SamplingLaw
   /** Called between decode steps; may throw to stop. */
   readonly onStep?: (finished: number, wanted: number) => void | Promise<void>
-  /** Seconds spent waiting for scores after the last token was drawn. */
+  /**
+   * Work that needs the sampled tokens and no verdict; done while the scorer finishes, rollouts in the order of the groups. The next step's
+   * sampling is no such work: it draws from the policy that this step's verdicts teach.
+   */
+  readonly whileScoring?: ((rollouts: readonly SampledRollout[]) => Promise<void>) | undefined
+  /** Seconds spent waiting for scores with nothing else to do. */
   readonly onScoreWait?: (seconds: number) => void
 }
 
@@ -80,6 +88,7 @@ export async function sampleGroups(source: RolloutSource, rows: readonly PromptR
     },
   )
   if (waiting.length > 0) send()
+  await options.whileScoring?.(rollouts.map((rollout) => ({ rollout, promptIds: prompts[rollout.request] as readonly number[] })))
   const before = performance.now()
   const groups: ScoredRollout[][] = rows.map(() => [])
   for (const rollout of rollouts) {

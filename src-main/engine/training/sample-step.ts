@@ -3,8 +3,9 @@
 import type { PromptRow } from '../../contract/rewards.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
 import { reweigh } from '../rewards/bus.ts'
+import type { Rollout } from '../rollout/sampler.ts'
 import { createStream } from '../runtime/random.ts'
-import { sampleGroups, type RolloutSource, type ScoredRollout } from './sample-groups.ts'
+import { sampleGroups, type RolloutSource, type SampledRollout, type ScoredRollout } from './sample-groups.ts'
 
 /** The rollouts of one prompt; their number may differ between prompts. */
 export interface PromptGroup {
@@ -44,36 +45,40 @@ export function promptsOfStep(rows: readonly PromptRow[], config: RunConfig, ste
 /**
  * Samples and scores the rollouts of a step.
  * @param between called between decode steps with finished and wanted rollouts; may throw to stop
+ * @param whileScoring called once with the rollouts of all groups, in order, that advantages are formed of: while they are scored, where it
+ *   is known by then which these are
  */
-export async function sampleStep(source: RolloutSource, rows: readonly PromptRow[], step: number, between: (finished: number, wanted: number) => Promise<void>): Promise<StepSample> {
+export async function sampleStep(source: RolloutSource, rows: readonly PromptRow[], step: number, between: (finished: number, wanted: number) => Promise<void>, whileScoring?: (rollouts: readonly SampledRollout[]) => Promise<void>): Promise<StepSample> {
   const { config } = source
   const { groups: kind, groupSize } = config.rollout
   const times = { generate: 0, tokens: 0, scoreWait: 0 }
   /** @param first number of the first prompt, and of the first rollout of each, in the step: they name the random streams */
-  const sample = async (prompts: readonly PromptRow[], rolloutsPerPrompt: number, first: (prompt: number) => { readonly prompt: number; readonly rollout: number }): Promise<PromptGroup[]> => {
+  const sample = async (prompts: readonly PromptRow[], rolloutsPerPrompt: number, first: (prompt: number) => { readonly prompt: number; readonly rollout: number }, meanwhile?: typeof whileScoring): Promise<PromptGroup[]> => {
     const sampled = await sampleGroups(source, prompts, {
       rolloutsPerPrompt,
       streamKey: (prompt, rollout) => ['sample', step, first(prompt).prompt, first(prompt).rollout + rollout],
       law: config.rollout,
       onStep: between,
+      whileScoring: meanwhile,
       onScoreWait: (seconds) => (times.scoreWait += seconds),
     })
     times.generate += source.sampler.times.total
     times.tokens += source.sampler.times.tokens
     return sampled.map((rollouts, prompt) => ({
       row: prompts[prompt] as PromptRow,
-      rollouts: rollouts.map(({ rollout, scored, ...rest }) => ({ ...rest, rollout: { ...rollout, index: first(prompt).rollout + rollout.index }, scored: reweigh(scored, config.reward, step, source.reweighed) })),
+      rollouts: rollouts.map(({ rollout, scored, ...rest }) => ({ ...rest, rollout: numbered(rollout, first(prompt).rollout), scored: reweigh(scored, config.reward, step, source.reweighed) })),
     }))
   }
   const prompts = promptsOfStep(rows, config, step)
-  switch (kind.kind) {
-    case 'fixed':
-      return { groups: await sample(prompts, groupSize, (prompt) => ({ prompt, rollout: 0 })), discarded: [], metrics: {}, times }
-    case 'dynamic':
-      return { ...(await refilled(config, rows, prompts, step, kind.maxRefills, sample)), times }
-    case 'vigor':
-      return { ...(await doubled(prompts, kind.rounds, sample)), times }
-  }
+  if (kind.kind === 'fixed') return { groups: await sample(prompts, groupSize, (prompt) => ({ prompt, rollout: 0 }), whileScoring), discarded: [], metrics: {}, times }
+  const chosen = kind.kind === 'dynamic' ? await refilled(config, rows, prompts, step, kind.maxRefills, sample) : await doubled(prompts, kind.rounds, sample)
+  await whileScoring?.(chosen.groups.flatMap(({ rollouts }) => rollouts))
+  return { ...chosen, times }
+}
+
+/** A rollout under its number in the step. */
+function numbered(rollout: Rollout, first: number): Rollout {
+  return first === 0 ? rollout : { ...rollout, index: first + rollout.index }
 }
 
 type Sample = (prompts: readonly PromptRow[], rolloutsPerPrompt: number, first: (prompt: number) => { readonly prompt: number; readonly rollout: number }) => Promise<PromptGroup[]>

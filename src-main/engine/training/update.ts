@@ -1,4 +1,5 @@
 // From advantages to new weights: epochs over the rollouts of a step in mini-batches, one optimizer update each.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LossConfig, RunConfig } from '../../contract/run-config.ts'
 import type { GroupAdvantages } from '../policy/group-advantages.ts'
 import { lossLengths } from '../policy/group-advantages.ts'
@@ -172,6 +173,8 @@ export async function rolloutLogprobs(pass: TrainingPass, config: RunConfig, rol
   const result = new Map<Rollout, Float32Array>()
   const sequences = rollouts.map(({ rollout, promptIds }) => ({ ids: [...promptIds, ...rollout.ids], from: promptIds.length, columns: {} }))
   for (const { batch, order } of packMicroBatches(sequences, config.training.microBatchTokens)) {
+    // Between two calls into the runtime, which block, verdicts arrive and the scorer is given its next texts.
+    await nextTurn()
     const { logprob } = await pass.forward(batch)
     let at = 0
     for (const index of order) {

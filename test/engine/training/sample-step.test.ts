@@ -49,6 +49,29 @@ describe('fixed groups', () => {
   })
 })
 
+describe('work beside scoring', () => {
+  it('begins while verdicts are still open, and sees the rollouts of the groups in their order', async () => {
+    const { source } = sourceOf(configOf({}), parity)
+    let open = 0
+    const late: RolloutSource = { ...source, scorer: { score: async (items) => ((open += items.length), await new Promise((done) => setImmediate(done)), (open -= items.length), source.scorer.score(items)) } }
+    let seen: Rollout[] = []
+    const { groups } = await sampleStep(late, rows, 1, between, (rollouts) => {
+      expect(open).toBe(8)
+      seen = rollouts.map(({ rollout }) => rollout)
+      return Promise.resolve()
+    })
+    expect(seen).toEqual(groups.flatMap(({ rollouts }) => rollouts.map(({ rollout }) => rollout)))
+    groups.flatMap(({ rollouts }) => rollouts).forEach(({ rollout }, index) => expect(seen[index]).toBe(rollout))
+  })
+
+  it.each([{ kind: 'dynamic', maxRefills: 2 } as const, { kind: 'vigor', rounds: 2 } as const])('waits until the groups are chosen where verdicts choose them: %j', async (groups) => {
+    const { source } = sourceOf(configOf({ groups }), parity)
+    const seen: Rollout[][] = []
+    const sample = await sampleStep(source, rows, 1, between, (rollouts) => Promise.resolve(void seen.push(rollouts.map(({ rollout }) => rollout))))
+    expect(seen).toEqual([sample.groups.flatMap(({ rollouts }) => rollouts.map(({ rollout }) => rollout))])
+  })
+})
+
 describe('dynamic groups', () => {
   const config = configOf({ groups: { kind: 'dynamic', maxRefills: 2 } })
   const [first] = promptsOfStep(rows, config, 1)
