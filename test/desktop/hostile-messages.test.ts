@@ -13,7 +13,7 @@ import type { SampleRequest } from './sample-request.ts'
 const missing = inject('missing')
 const messages = 5000
 /** Well-formed requests of these start a process each; they are asked a few times only. */
-const costly: readonly string[] = ['runs.start', 'runs.dryRun', 'machine.try', 'models.plan']
+const costly: readonly string[] = ['runs.start', 'runs.startDemo', 'runs.dryRun', 'machine.try', 'models.plan', 'rewards.score', 'rewards.check', 'rewards.replay', 'judge.try', 'pages.render']
 let home: string
 let app: OpenedApp
 let appWords = ''
@@ -71,7 +71,7 @@ async function sendMutated({ samples, count, costlyNames }: { samples: readonly 
   const rare = samples.filter(({ name }) => costlyNames.includes(name))
   const tally = { sent: 0, refused: 0, answered: 0, unsendable: 0, speechless: 0, unanswered: [] as string[], tried: {} as Record<string, number> }
   const one = async (index: number): Promise<void> => {
-    const sample = index % 100 === 0 ? pick(rare) : (usual[index % usual.length] as SampleRequest)
+    const sample = (index % 50 === 0 ? rare[(index / 50) % rare.length] : usual[index % usual.length]) as SampleRequest
     let request = mutate(sample.request)
     for (let more = below(3); more > 0; more -= 1) request = mutate(request)
     const name: unknown = below(12) === 0 ? pick([...wrongNames, ...values.map((value) => value())]) : sample.name
@@ -97,8 +97,8 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'satchel-hostile-'))
   writeFileSync(join(home, 'rows.jsonl'), '{"prompt": "a"}\n')
   // Where a download of the sample's name would go: it is refused before it asks anybody.
-  mkdirSync(join(home, 'models', 'sample-1'), { recursive: true })
-  writeFileSync(join(home, 'models', 'sample-1', 'config.json'), '{}')
+  mkdirSync(join(home, 'models', 'sample'), { recursive: true })
+  writeFileSync(join(home, 'models', 'sample', 'config.json'), '{}')
   app = await openApp({ home, on: 'Home', environment: { SATCHEL_ENGINE: fakeEngine, SATCHEL_FAKE_STEPS: '2', HOME: home } })
   app.application.process().stderr?.on('data', (data: Buffer) => (appWords += data.toString('utf8')))
   await app.application.evaluate(({ dialog, shell }) => {

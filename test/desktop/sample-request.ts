@@ -13,7 +13,8 @@ type Schema = z.core.JSONSchema.JSONSchema
 function textFor(schema: Schema, field: string, path: string): string {
   if (schema.format === 'uri') return 'http://127.0.0.1:9/'
   if (/^(?:path|model|directory|file|folder)$/.test(field)) return path
-  return 'sample-1'
+  // Fits names of tasks, of variables, and free texts.
+  return 'sample'
 }
 
 function sampleOf(schema: Schema, field: string, path: string): unknown {
