@@ -5,7 +5,7 @@ import { mkdir, readdir, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { projectRoot } from '../../src-main/engine/runtime/paths.ts'
 
-const entries = ['reward-worker', 'judge-worker', 'render-sandbox', 'render-sandbox-environment', 'render-sandbox-kit', 'maths-sandbox-kit', 'script-sandbox-kit']
+const entries = ['reward-worker', 'judge-worker', 'render-sandbox', 'render-sandbox-environment', 'render-sandbox-kit', 'maths-sandbox-kit', 'script-sandbox-kit', 'page-kit-environment', 'page-kit']
 const sources = [['contract'], ['engine', 'rewards'], ['engine', 'runtime'], ['engine-host']]
 
 /** Builds the reward entries. Safe to call from several test processes at once: files appear whole. */
