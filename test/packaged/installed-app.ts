@@ -18,13 +18,12 @@ export interface RunningApp {
   close(): Promise<number | null>
 }
 
-/** The whole environment of a person without Node, npm or anything else on the PATH. */
+/** The whole environment of a person without Node, npm or anything else on the PATH. As in the other desktop tests Chromium's sandbox is off, because it needs a user that is not root. */
 export function bareEnvironment(home: string, path: string): Record<string, string> {
   const authority = process.env['XAUTHORITY']
-  return { HOME: home, PATH: path, LANG: 'C.UTF-8', DISPLAY: inject('display'), ...(authority === undefined ? {} : { XAUTHORITY: authority }), XDG_CONFIG_HOME: join(home, 'config') }
+  return { HOME: home, PATH: path, LANG: 'C.UTF-8', DISPLAY: inject('display'), ...(authority === undefined ? {} : { XAUTHORITY: authority }), XDG_CONFIG_HOME: join(home, 'config'), SATCHEL_ELECTRON_NO_SANDBOX: '1' }
 }
 
-/** As in the other desktop tests Chromium's sandbox is off, because it needs a user that is not root. */
 export async function startInstalled(installation: Installation, home: string, path: string): Promise<RunningApp> {
   mkdirSync(home, { recursive: true })
   const child = spawn(installation.executable, ['--no-sandbox', '--disable-gpu', '--remote-debugging-port=0'], { cwd: home, env: bareEnvironment(home, path), stdio: ['ignore', 'pipe', 'pipe'] })
@@ -45,6 +44,7 @@ export async function startInstalled(installation: Installation, home: string, p
   const [context] = browser.contexts()
   if (context === undefined) throw new Error('the app has no page')
   const page = context.pages()[0] ?? (await context.waitForEvent('page'))
+  page.setDefaultTimeout(120_000)
   await page.getByRole('navigation', { name: 'Pages' }).waitFor()
   return {
     page,

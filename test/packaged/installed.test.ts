@@ -35,8 +35,9 @@ function rows(name: string, ...values: object[]): string {
 describe('the installation', () => {
   it('has the fuses of its configuration', async () => {
     const wire = await getCurrentFuseWire(installation.executable)
-    const state = Object.fromEntries(Object.keys(fuses).map((name) => [name, String.fromCharCode(wire[FuseV1Options[(name[0] as string).toUpperCase() + name.slice(1) as keyof typeof FuseV1Options]])]))
-    expect(state).toEqual(Object.fromEntries(Object.entries(fuses).map(([name, on]) => [name, on === true ? '1' : '0'])))
+    // The wire holds the characters 0 and 1; electron-builder writes names in lower case that @electron/fuses writes in upper.
+    const state = Object.entries(fuses).map(([name]) => [name, wire[FuseV1Options[`${name.slice(0, 1).toUpperCase()}${name.slice(1)}` as keyof typeof FuseV1Options]]])
+    expect(state).toEqual(Object.entries(fuses).map(([name, on]) => [name, (on === true ? '1' : '0').charCodeAt(0)]))
   })
 
   it('holds the archive, the engine with this platform’s binaries alone, its Node and the licences', () => {
@@ -68,6 +69,13 @@ describe('the command line of the installation', () => {
     const { results } = await ask<{ results: { global: number }[] }>('score', '--reward', reward, '--data', data)
     expect(results).toHaveLength(1)
     expect(results[0]?.global).toBeGreaterThan(0.5)
+  })
+
+  it('sees pages with the app’s own browser, and one on which nothing can be seen', async () => {
+    const page = (colour: string): object => ({ prompt: 'Make a title.', completion: `export default function App() {\n  return <p style={{ color: '${colour}' }}>Somebody may read this</p>\n}\n` })
+    const reward = rows('pixels.json', { recipe: 'react', screenshots: { mode: 'reward' } })
+    const { results } = await ask<{ results: { pixels?: string; stages: { render: boolean } }[] }>('score', '--reward', reward, '--data', rows('pages.jsonl', page('black'), page('white')))
+    expect(results.map(({ pixels, stages }) => [pixels, stages.render])).toEqual([['seen', true], ['blank', false]])
   })
 
   it('scores with a function of the person’s own, checked against the types it brings', async () => {
