@@ -144,7 +144,7 @@ async function evaluateModel({ session, kind, step }: OpenedModel, options: Eval
     evaluation: { every: 1, prompts: rows.length, samples: options.n, k: options.k, temperature: options.temperature, shown: 3 },
   }
   const prompts = encodePrompts(rows, session.encodePrompt, { contextTokens: session.contextTokens, maxNewTokens: config.rollout.maxNewTokens, file: options.data })
-  const pool = await openRewards({ workers: options.workers, config: reward })
+  const pool = await openRewards({ workers: options.workers, config: reward, onNotice: log })
   const view = createProgressView(process.stderr, reward.recipe)
   try {
     const { tokenizer, stopIds, encodePrompt } = session

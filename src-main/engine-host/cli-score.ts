@@ -105,7 +105,7 @@ async function replayRun(directory: string, set: readonly Setting[]): Promise<Co
 
 async function scoreFile(options: ScoreOptions): Promise<CommandResult> {
   const { config, items, numbers } = await readItems(options)
-  const scored = await scoreRows(items, { config, workers: options.workers, onProgress: (done, total) => log(`scored ${done}/${total}`) })
+  const scored = await scoreRows(items, { config, workers: options.workers, onNotice: log, onProgress: (done, total) => log(`scored ${done}/${total}`) })
   const results = scored.map(({ id, scored: verdict, tokens }, index) => ({
     row: numbers[index], id, ...verdict,
     ...(tokens === undefined ? {} : { starts: [...(items[index]?.offsets?.starts ?? [])], ends: [...(items[index]?.offsets?.ends ?? [])], tokenRewards: [...tokens.rewards] }),

@@ -19,6 +19,8 @@ export interface ScoredRow {
 export interface ScoreOptions {
   readonly config: RewardConfig
   readonly workers?: number
+  /** Hears what is left out because this machine lacks it. */
+  readonly onNotice?: (message: string) => void
   /** Called after each part of the rows. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -34,7 +36,7 @@ export async function scoreRows(rows: readonly ScoreRow[], options: ScoreOptions
   for (const { id, completion, offsets } of rows) {
     if (offsets !== undefined && offsets.text !== completion) throw new Error(`row ${id}: the token offsets belong to another text`)
   }
-  const pool = await openRewards({ workers: options.workers ?? 1, config: options.config })
+  const pool = await openRewards({ workers: options.workers ?? 1, config: options.config, ...(options.onNotice === undefined ? {} : { onNotice: options.onNotice }) })
   try {
     const scored: ScoredRow[] = []
     for (let from = 0; from < rows.length; from += rowsAtATime) {
