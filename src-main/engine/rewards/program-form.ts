@@ -21,8 +21,8 @@ export interface ProgramForm {
   readonly replaced: readonly Replaced[]
 }
 
-// Words of one line. White space stays as it is, and so does every character that one of the readers may take for white space.
-const words = /[!-~\p{L}\p{N}]+(?: [!-~\p{L}\p{N}]+)*/gu
+// Words of one line. White space stays as it is, and so does every character that one of the readers may take for white space or a mistake.
+const words = /[!-%'-;=?-z|~\p{L}\p{N}]+(?: [!-%'-;=?-z|~\p{L}\p{N}]+)*/gu
 
 /** The form where there is no program. */
 export const noForm: ProgramForm = { text: '', replaced: [] }

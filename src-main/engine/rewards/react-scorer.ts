@@ -144,14 +144,14 @@ function draftOf(item: ScoreItem, index: number, config: ReactRewardConfig): Dra
 }
 
 /** Type-checks what parsed. A program the compiler itself fails on is a refused one. */
-function checkDraft(draft: Draft, config: ReactRewardConfig, { typeFindings }: Tools): void {
+function checkDraft(draft: Draft, config: ReactRewardConfig, tools: Tools): void {
   const { program } = draft
   if (program === undefined) return
-  if (draft.reached === 'nothing' && program.syntax.length > 0 && config.typeCheck && config.checkBroken) checkBroken(draft, program)
+  if (draft.reached === 'nothing' && program.syntax.length > 0 && config.typeCheck && config.checkBroken) checkBroken(draft, program, tools)
   if (draft.reached !== 'parse') return
   const started = performance.now()
   try {
-    const errors = config.typeCheck ? typeFindings(draft.form, () => checkTypes(program)) : []
+    const errors = config.typeCheck ? tools.typeFindings(draft.form, () => checkTypes(program)) : []
     draft.found.push(...errors)
     if (errors.length === 0) draft.reached = 'types'
   } catch (error) {
@@ -166,10 +166,10 @@ function checkDraft(draft: Draft, config: ReactRewardConfig, { typeFindings }: T
  * stays; only lines are flagged. Without this a mistake beside a parse error went unpunished, and where nothing parses such mistakes were
  * learned (`retunr` for `return`).
  */
-function checkBroken(draft: Draft, program: ParsedProgram): void {
+function checkBroken(draft: Draft, program: ParsedProgram, { typeFindings }: Tools): void {
   const started = performance.now()
   try {
-    draft.found.push(...checkTypes(program))
+    draft.found.push(...typeFindings(draft.form, () => checkTypes(program)))
   } catch {
     // A program the checker gives up on keeps its parse errors, which say enough.
   }

@@ -19,6 +19,7 @@ describe('the form of a program', () => {
     ['a comment', app('{/* a */}'), app('{/* b */}')],
     ['a line break between words', app('<p>a b</p>'), app('<p>a\nb</p>')],
     ['no words at all', app('<p>a</p>'), app('<p> </p>')],
+    ['a bracket, which is a mistake', app('<p>a } b</p>'), app('<p>a b</p>')],
     ['an entity, which may be white space', app('<p>&nbsp;</p>'), app('<p>&amp;</p>')],
     ['a character that only one of the readers takes for white space', app('<p>\u200b</p>'), app('<p>a</p>')],
   ])('differs by %s', (_what, one, other) => {
