@@ -103,6 +103,15 @@ function scoreRowOf({ id, name, prompt, completion, row, tokens }: RewardSample)
   return { ...fields, id, completion, ...(fits ? { offsets: { text: completion, starts: Int32Array.from(tokens.starts), ends: Int32Array.from(tokens.ends) } } : {}) }
 }
 
+/** Functions that have been checked, by their file: types are read once a text, not once a weight. */
+const checkedFunctions = new Set<string>()
+
+async function checkOnce(config: RewardConfig, rows: readonly ScoreRow[]): Promise<void> {
+  if (config.recipe === 'custom' && checkedFunctions.has(config.file)) return
+  await checkReward(config, rows.map((row, index) => ({ ...row, row: index + 1 })), 'the samples')
+  if (config.recipe === 'custom') checkedFunctions.add(config.file)
+}
+
 function scoredSample(row: ScoreRow, verdict: ScoredCompletion, config: RewardConfig): ScoredSample {
   const { global, outcome, stages, requirementScore, audit, sources, spans } = verdict
   const offsets = offsetsOf(row)
@@ -125,7 +134,7 @@ export const rewardTools: Tools<'rewards.samples' | 'rewards.score' | 'rewards.c
   'rewards.score': async ({ reward, code, samples, scorings }, work) => {
     const config = await rewardOf(reward, code)
     const rows = samples.map(scoreRowOf)
-    await checkReward(config, rows.map((row, index) => ({ ...row, row: index + 1 })), 'the samples')
+    await checkOnce(config, rows)
     refuseCancelled(work)
     const what = scorings > 1 ? `Scoring everything ${scorings} times` : 'Scoring'
     const { scored, report, scorings: known } = await bench.score(rows, { config, scorings, signal: work.signal, onProgress: (done, total) => work.tell({ what, done, total, unit: 'rows' }) })

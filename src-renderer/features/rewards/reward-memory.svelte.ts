@@ -31,6 +31,10 @@ export const rememberedReward = {
   get draft(): Draft {
     return drafts[recipe] ?? compositionOf({ recipe })
   },
+  /** Nothing has been composed yet. */
+  get untouched(): boolean {
+    return Object.keys(drafts).length === 0
+  },
   get code(): EditedCode | null {
     return code
   },
