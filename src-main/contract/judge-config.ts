@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { field } from './field.ts'
 import { sourceFields } from './reward-fields.ts'
 
-const perQuestion = {
-  timeoutSeconds: field(z.number().min(0.1).max(3_600).default(60), 'seconds', 'Satchel', 'A question has this long in all, repetitions included; then it counts as unanswered.'),
+const perQuestion = (longestSeconds: number) => ({
+  timeoutSeconds: field(z.number().min(0.1).max(longestSeconds).default(60), 'seconds', 'Satchel', 'A question has this long in all, repetitions included; then it counts as unanswered.'),
   maximumAnswerTokens: field(z.int().min(1).max(32_768).default(512), 'tokens', 'Satchel', 'Longest answer; a judge that thinks before it answers needs thousands.'),
-}
+})
 
 const noJudge = z.strictObject({ kind: field(z.literal('none'), '', 'Satchel', 'Nothing is judged by a model.') })
 
@@ -16,7 +16,8 @@ const serverJudge = z.strictObject({
   model: field(z.string().default(''), '', 'Satchel', 'The model\'s name at the server; empty takes the only one it has.'),
   allowOtherMachines: field(z.boolean().default(false), 'on/off', 'Satchel', 'Let the address be one outside this machine: prompts, completions and pictures are then sent there.'),
   apiKeyVariable: field(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$|^$/, 'must be the name of an environment variable').default(''), '', 'Satchel', 'Environment variable that holds the key the server wants; the key itself is written nowhere.'),
-  ...perQuestion,
+  // Node ends a request of which it has heard nothing for five minutes.
+  ...perQuestion(290),
   retries: field(z.int().min(0).max(10).default(2), 'times', 'Satchel', 'How often a question is repeated when the connection fails or the server is busy.'),
   concurrency: field(z.int().min(1).max(64).default(4), 'questions', 'llama.cpp', 'Questions that are asked at the same time.'),
 })
@@ -25,7 +26,7 @@ const modelJudge = z.strictObject({
   kind: field(z.literal('model'), '', 'Satchel', 'A model run by Satchel itself, in a process of its own.'),
   model: field(z.string().min(1), '', '', 'Folder or .gguf file of the model, or a name that models list shows. Relative to the configuration that names it.'),
   precision: field(z.enum(['fp32', 'stored', 'int8', 'int4']).default('int8'), '', 'Satchel', 'How its weights are held in memory.'),
-  ...perQuestion,
+  ...perQuestion(3_600),
 })
 
 /** What of a server the app's settings keep, for rewards that will want a judge. */

@@ -36,6 +36,17 @@ export function withRewardPaths(config: RewardConfig, place: (path: string) => s
   }
 }
 
+/** Files a reward reads that decide what it says: a function, prompts of judges. Models of judges name themselves in what they said. */
+export function rewardFiles(config: RewardConfig): string[] {
+  const named: string[] = []
+  withRewardPaths(config, (path) => {
+    named.push(path)
+    return path
+  })
+  const models = [config.judge.kind === 'model' ? config.judge.model : '', config.recipe === 'maths' ? config.prm.folder : '']
+  return named.filter((path) => !models.includes(path))
+}
+
 type Completed<Input> = Input extends { readonly recipe: infer Name extends Recipe } ? Extract<RewardConfig, { recipe: Name }> : ReactRewardConfig
 
 /** Fills in every default. Throws a ZodError naming the field for a value that is out of range or unknown. */

@@ -5,8 +5,9 @@ import { UserError, describeError, toEnvelope } from '../../contract/errors.ts'
 import type { EngineCommand, EngineEvent, EvaluationResult, Phase, RunState } from '../../contract/events.ts'
 import { changesOf } from '../../contract/run-changes.ts'
 import type { LiveSetting, RunChange } from '../../contract/run-changes.ts'
-import { withRewardPaths } from '../../contract/reward-config.ts'
+import { rewardFiles, withRewardPaths } from '../../contract/reward-config.ts'
 import type { RunConfig, RunConfigInput } from '../../contract/run-config.ts'
+import { hashFiles } from '../models/file-hash.ts'
 import { kernelReport } from '../runtime/kernels.ts'
 import { runtimeVersions } from '../runtime/ort.ts'
 import { createThermometer } from '../runtime/temperature.ts'
@@ -47,7 +48,7 @@ export async function runTraining(options: RunOptions): Promise<{ state: 'done' 
     session = await openTrainingSession(config, directory)
     for (const message of session.warnings) tell({ type: 'warning', message })
     if (folder === undefined) {
-      const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts), ...(config.reward.recipe === 'custom' ? { reward: await hashFile(config.reward.file) } : {}) }
+      const hashes = { model: session.modelHash, data: await hashFile(config.data.prompts), ...(await rewardHash(config)) }
       folder = await createRunFolder(directory, describeRun(config, hashes, runtimeVersions().onnxruntime, session.lengths))
       if ('config' in options.start && options.start.changes !== undefined) await folder.appendChanges(options.start.changes)
     } else await refuseChangedInputs(folder, config, session.modelHash)
@@ -70,6 +71,13 @@ function absolutePaths(config: RunConfig): RunConfig {
   return { ...config, model: resolve(config.model), data: { ...config.data, prompts: resolve(config.data.prompts) }, reward: withRewardPaths(config.reward, (path) => resolve(path)) }
 }
 
+/** sha256 of the reward's file; of several, over all of them. */
+async function rewardHash({ reward }: RunConfig): Promise<{ reward?: string }> {
+  const files = rewardFiles(reward)
+  const [only] = files
+  return only === undefined ? {} : { reward: files.length === 1 ? await hashFile(only) : await hashFiles(files) }
+}
+
 /** A run resumed on another model or other prompts would be another run. */
 async function refuseChangedInputs(folder: RunFolder, config: RunConfig, modelHash: string): Promise<void> {
   const { hashes } = await folder.readRunJson()
@@ -77,7 +85,7 @@ async function refuseChangedInputs(folder: RunFolder, config: RunConfig, modelHa
     new UserError({ code: 'bad-input', what: `the ${what} has changed since this run began`, place: { file }, expected: `the ${what} with the hash in run.json`, remedy: 'Put the original back, or start a new run.' })
   if (hashes.model !== modelHash) throw changed(config.model, 'base model')
   if (hashes.data !== (await hashFile(config.data.prompts))) throw changed(config.data.prompts, 'prompt file')
-  if (config.reward.recipe === 'custom' && hashes.reward !== (await hashFile(config.reward.file))) throw changed(config.reward.file, 'reward file')
+  if (hashes.reward !== (await rewardHash(config)).reward) throw changed(rewardFiles(config.reward).join(', '), 'reward file')
 }
 
 /** A run that is done waits so long for the pictures of its last step. */

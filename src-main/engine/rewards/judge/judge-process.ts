@@ -23,12 +23,12 @@ export interface JudgeProcess {
 const startSeconds = 900
 
 /** Starts the process and waits until its model is there. @throws UserError when it cannot be opened */
-export async function startJudgeProcess(first: JudgeProcessRequest, signal: AbortSignal): Promise<JudgeProcess> {
-  let child: Opened | undefined = await open(first, signal)
+export async function startJudgeProcess(first: JudgeProcessRequest): Promise<JudgeProcess> {
+  const ended = new AbortController()
+  let child: Opened | undefined = await open(first, ended.signal)
   const { identity } = child
   let opening: Promise<Opened> | undefined
   let turn: Promise<unknown> = Promise.resolve()
-  const ended = new AbortController()
 
   const current = async (): Promise<Opened> => {
     if (child?.alive() === true) return child
@@ -76,7 +76,8 @@ async function open(first: JudgeProcessRequest, signal: AbortSignal): Promise<Op
   }
   return {
     identity: answer.identity,
-    alive: () => child.exitCode === null && child.signalCode === null && child.connected,
+    // A process that was killed is gone, whether or not the system has said so yet.
+    alive: () => !child.killed && child.exitCode === null && child.signalCode === null && child.connected,
     async work(work, within) {
       const result = await exchange(child, { kind: 'work', id: nextId++, work }, within)
       if (result?.kind === 'failed') throw new JudgeFailure(result.reason, false)

@@ -104,8 +104,8 @@ async function openScreenshotJudge(config: ReactRewardConfig, keep: Keep, open: 
   return [{ kind: 'picture', source: 'screenshotJudge', by, prompts, screenshotOf: camera.screenshotOf }]
 }
 
-/** Loading a model takes some servers minutes; the first question waits for it. */
-const openSeconds = 600
+/** Loading a model takes some servers minutes; the first question waits for it as long as Node lets a request wait. */
+const openSeconds = 290
 
 async function openServer(config: ServerJudgeConfig, picture?: PageCamera['example']): Promise<PatientJudge> {
   // Loaded when a judge is asked for: without one nothing that can open a socket is in the process.
@@ -119,7 +119,7 @@ const graceSeconds = 10
 async function openJudge(judge: Exclude<JudgeConfig, { kind: 'none' }>): Promise<PatientJudge> {
   if (judge.kind === 'server') return openServer(judge)
   const { model, precision, maximumAnswerTokens, timeoutSeconds } = judge
-  const child = await startJudgeProcess({ kind: 'open-model', config: { model, precision, maximumAnswerTokens } }, AbortSignal.timeout(openSeconds * 1_000))
+  const child = await startJudgeProcess({ kind: 'open-model', config: { model, precision, maximumAnswerTokens } })
   const backend: JudgeBackend = {
     identity: child.identity,
     async ask(messages, signal) {
@@ -136,7 +136,7 @@ async function openJudge(judge: Exclude<JudgeConfig, { kind: 'none' }>): Promise
 const stepModelSeconds = 300
 
 async function openStepModel(config: MathsRewardConfig['prm']): Promise<StepModel> {
-  const child = await startJudgeProcess({ kind: 'open-step-model', config }, AbortSignal.timeout(openSeconds * 1_000))
+  const child = await startJudgeProcess({ kind: 'open-step-model', config })
   return {
     identity: child.identity,
     async steps(problem, steps) {

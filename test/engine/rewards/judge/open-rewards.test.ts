@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { rewardConfig, rewardConfigSchema, withRewardPaths, type RewardConfig } from '../../../../src-main/contract/reward-config.ts'
+import { rewardConfig, rewardConfigSchema, rewardFiles, withRewardPaths, type RewardConfig } from '../../../../src-main/contract/reward-config.ts'
 import { benchReward } from '../../../../src-main/engine/rewards/bench/reward-bench.ts'
 import { openRewards } from '../../../../src-main/engine/rewards/judge/open-rewards.ts'
 import { scoreRows, type ScoreRow } from '../../../../src-main/engine/rewards/score.ts'
@@ -139,5 +139,12 @@ describe('configurations of judges', () => {
     expect(placed(rewardConfig({ recipe: 'maths', stepChecks: { by: 'model', promptFile: 'p' }, prm: { folder: 'f' } }))).toMatchObject({ stepChecks: { promptFile: '/there/p' }, prm: { folder: '/there/f' } })
     expect(placed(rewardConfig({ recipe: 'code', codeJudge: { promptFile: 'p' } }))).toMatchObject({ codeJudge: { promptFile: '/there/p' } })
     expect(placed(rewardConfig({ recipe: 'custom', file: 'own.js', answerJudge: { promptFile: 'p' } }))).toMatchObject({ file: '/there/own.js', answerJudge: { promptFile: '/there/p' } })
+  })
+
+  it('name the files a resumed run must find unchanged: functions and prompts, not models, which name themselves', () => {
+    expect(rewardFiles(rewardConfig())).toEqual([])
+    expect(rewardFiles(rewardConfig({ judge: { kind: 'model', model: 'm' }, codeJudge: { promptFile: 'p' } }))).toEqual(['p'])
+    expect(rewardFiles(rewardConfig({ recipe: 'maths', stepChecks: { by: 'model' }, prm: { folder: 'f' } }))).toEqual([])
+    expect(rewardFiles(rewardConfig({ recipe: 'custom', file: 'own.js', answerJudge: { promptFile: 'p' } }))).toEqual(['own.js', 'p'])
   })
 })
