@@ -13,6 +13,7 @@ const lineMilliseconds = 1_000
 export async function tryLongestCase(config: RunConfig): Promise<CommandResult> {
   const { signal, release } = abortOnInterrupt()
   let last = -Infinity
+  let begun = performance.now()
   let lastPhase: Phase | undefined
   try {
     const result = await dryRun(config, {
@@ -21,8 +22,11 @@ export async function tryLongestCase(config: RunConfig): Promise<CommandResult> 
         const now = performance.now()
         if (phase === lastPhase && now - last < lineMilliseconds) return
         last = now
+        if (phase !== lastPhase) begun = now
         lastPhase = phase
-        log(`${phaseWords[phase] ?? phase}${phase === 'load' ? '' : total > 1 ? ` ${done} of ${total}` : ` ${Math.round((100 * done) / Math.max(1, total))} %`}`)
+        // Completions of full length end together: the seconds tell that something is going on.
+        const part = phase === 'load' ? '' : total > 1 ? ` ${done} of ${total}` : ` ${Math.round((100 * done) / Math.max(1, total))} %`
+        log(`${phaseWords[phase] ?? phase}${part}, ${Math.round((now - begun) / 1000)} s`)
       },
     })
     return { json: result, text: described(result, config).join('\n') }

@@ -26,7 +26,8 @@ const words = (page: Page): Promise<string | null> => page.getByRole('region', {
 
 describe.skipIf(inject('missing') !== '')(`runs on the way${inject('missing') === '' ? '' : ` (skipped: ${inject('missing')})`}`, () => {
   it('are changed from the Monitor, with a mark in the log, in the folder and on the curves', async () => {
-    const page = await open()
+    // Slow enough that the run is still at work when the panel has been filled in.
+    const page = await open({ environment: { SATCHEL_FAKE_STEP_MILLISECONDS: '1000' } })
     await startDemo(page, 300)
     await untilState(page, 'Training')
     await button(page, 'Change…').click()
@@ -48,7 +49,7 @@ describe.skipIf(inject('missing') !== '')(`runs on the way${inject('missing') ==
   it('that closing the app stopped are offered to be resumed at the next start', async () => {
     const home = mkdtempSync(join(tmpdir(), 'satchel-desktop-'))
     try {
-      const page = await open({ home })
+      const page = await open({ home, environment: { SATCHEL_FAKE_STEP_MILLISECONDS: '400' } })
       await startDemo(page, 300)
       await untilState(page, 'Training')
       await app?.application.evaluate(({ app: electron }) => electron.quit()).catch(() => undefined)
