@@ -1,9 +1,9 @@
-// The whole house once: the page, the app and the real engine, from Start over a killed engine to a stopped run with its checkpoint.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+// The whole house once: the page, the app and the real engine, from a dropped dataset over a killed engine to two compared runs, an export and a report.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { button, configureDemo, engineProcessIds, goTo, openApp, statusText, untilState } from './app-driver.ts'
+import { button, dropFile, engineProcessIds, goTo, openApp, statusText, untilState } from './app-driver.ts'
 import type { OpenedApp } from './app-driver.ts'
 
 const engine = 'engine-child.js'
@@ -40,14 +40,57 @@ function engineIds(): number[] {
   return engineProcessIds(app.application, engine)
 }
 
+async function fill(fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [field, value] of Object.entries(fields)) {
+    await page.locator(`[id="${field}"]`).fill(value)
+    await page.locator(`[id="${field}"]`).press('Tab')
+  }
+}
+
+/** The built-in model's own prompts as a stranger's file would hold them: under other names. */
+function writeStrangeDataset(file: string): void {
+  const lines = readFileSync(resolve('resources', 'demo', 'prompts.jsonl'), 'utf8').trim().split('\n')
+  const rows = lines.map((line) => JSON.parse(line) as { prompt: string; requirements: unknown; split: string })
+  writeFileSync(file, rows.map(({ prompt, requirements, split }) => JSON.stringify({ wish: prompt, checks: requirements, half: split })).join('\n'))
+}
+
 function checkpoints(): string[] {
   const runs = join(app.home, 'runs')
   return readdirSync(runs).flatMap((run) => readdirSync(join(runs, run, 'checkpoints')).filter((name) => /^\d+$/.test(name)))
 }
 
-describe.skipIf(missing !== '')(`the demo with the real engine${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(missing !== '')(`the built-in model with the real engine${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
+  it('takes prompts from a dropped dataset whose columns are mapped', async () => {
+    const file = join(app.home, 'wishes.jsonl')
+    writeStrangeDataset(file)
+    await goTo(page, 'Home')
+    await dropFile(page, file)
+    await page.getByRole('grid', { name: 'Rows' }).waitFor()
+    await page.getByRole('combobox', { name: 'Prompt', exact: true }).selectOption('wish')
+    await page.getByText('More fields').click()
+    await page.getByRole('combobox', { name: 'Requirements', exact: true }).selectOption('checks')
+    await page.getByRole('combobox', { name: 'Side', exact: true }).selectOption('half')
+    await page.getByRole('button', { name: 'Use in a run' }).click()
+    await page.getByText(/prompts are ready/).waitFor({ timeout: patience })
+  })
+
+  it('is given the reward that was composed, and the built-in model', async () => {
+    await goTo(page, 'Rewards')
+    // The composer keeps what is rarely changed closed.
+    await page.evaluate(() => document.querySelectorAll('main details').forEach((details) => details.setAttribute('open', '')))
+    await fill({ 'reward.requirementWeight': '2' })
+    await page.getByRole('button', { name: 'Use in a run' }).click()
+    await page.getByRole('heading', { name: 'Run setup', level: 1 }).waitFor()
+    await goTo(page, 'Models')
+    await page.getByRole('article', { name: 'Built-in model' }).getByRole('button', { name: 'Use in a run' }).click()
+    await page.getByRole('heading', { name: 'Run setup', level: 1 }).waitFor()
+    expect(await page.locator('[id="data.prompts"]').inputValue()).toMatch(/wishes.*\.jsonl$/)
+    expect(await page.locator('[id="reward.requirementWeight"]').inputValue()).toBe('2')
+  })
+
   it('plans, evaluates, then trains, and paints what it taught', async () => {
-    await configureDemo(page, { 'training.steps': '60', 'evaluation.prompts': '4', 'evaluation.samples': '4' })
+    await page.locator('[id="device"]').selectOption('cpu')
+    await fill({ name: 'wishes', 'rollout.promptsPerStep': '4', 'rollout.groupSize': '8', 'rollout.maxNewTokens': '112', 'optimizer.learningRate': '0.002', 'training.steps': '60', 'evaluation.prompts': '4', 'evaluation.samples': '4' })
     await expect.poll(() => page.getByRole('region', { name: 'Memory plan' }).innerText(), { timeout: patience }).toMatch(/Fits: at most/)
     await page.getByRole('button', { name: 'Start the run' }).click()
     await untilState(page, 'Training', patience)
@@ -89,6 +132,18 @@ describe.skipIf(missing !== '')(`the demo with the real engine${missing === '' ?
     const step = await lastStep()
     expect(checkpoints().map(Number)).toContain(step)
     await expect.poll(engineIds, { timeout: 30_000 }).toEqual([])
+  })
+
+  it('is compared with a second run of another seed', async () => {
+    await goTo(page, 'Run setup')
+    await fill({ seed: '2', 'training.steps': '3' })
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.getByRole('heading', { name: 'Monitor', level: 1 }).waitFor()
+    await untilState(page, 'Done', patience)
+    await goTo(page, 'Compare')
+    await page.getByRole('region', { name: 'Differences, table' }).getByText('seed', { exact: true }).waitFor()
+    await expect.poll(() => page.getByRole('region', { name: 'Reward', exact: true }).getByRole('img').getAttribute('aria-label')).toMatch(/at step 3\./)
+    await page.getByRole('region', { name: 'Blind preference' }).waitFor()
   })
 
   it('writes a report that opens, and becomes a PDF', async () => {
