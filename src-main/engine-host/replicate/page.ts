@@ -3,7 +3,7 @@ import { lineChart, seriesColours } from '../../engine/training/report-chart.ts'
 import { escapeHtml } from '../../engine/training/report.ts'
 import { mainBase, methodNames, methods, regimeMethods, regimes, slug, type MethodName, type Stage, type Task } from './experiments.ts'
 import type { Tally } from './preferences.ts'
-import { area, peakToFinal, speedUp, spread, stepsTo, thresholds, type RunResult, type Spread } from './summary.ts'
+import { area, peakToFinal, reachedAt, speedUp, spread, thresholds, type RunResult, type Spread } from './summary.ts'
 
 export interface ReplicationResults {
   readonly scale: string
@@ -31,7 +31,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 /** One row a group of runs that differ by their seed only. */
 function resultRow(label: string, runs: readonly RunResult[], reference: readonly RunResult[], steps: number): string[] {
   const last = runs.map(({ curve }) => curve.at(-1)).filter((point) => point !== undefined)
-  const reached = (level: number, own: readonly RunResult[]): (number | null)[] => own.map(({ curve }) => stepsTo(curve, level))
+  const reached = (level: number, own: readonly RunResult[]): (number | null)[] => own.map(({ curve }) => reachedAt(curve, level))
   const never = steps + 1
   const flat = runs.flatMap(({ flatGroups }) => (flatGroups === null ? [] : [flatGroups]))
   return [
@@ -39,18 +39,18 @@ function resultRow(label: string, runs: readonly RunResult[], reference: readonl
     String(runs.length),
     ranged(spread(runs.map(({ curve }) => curve[0]?.rate ?? 0)), share),
     ...thresholds.map((level) => ranged(spread(reached(level, runs).map((value) => value ?? Infinity)), count)),
+    ranged(spread(runs.map(({ curve }) => reachedAt(curve, 0.8, 'rollouts') ?? Infinity)), (value) => (Number.isFinite(value) ? value.toFixed(0) : 'never')),
     runs === reference ? '1' : ranged(speedUp(reached(0.8, reference), reached(0.8, runs), never), (value) => value.toFixed(2)),
     ranged(spread(last.map(({ rate }) => rate)), share),
     ranged(spread(last.map(({ requirementScore }) => requirementScore)), share),
     ranged(spread(last.map(({ hackRate }) => hackRate)), share),
     ranged(spread(runs.map(({ curve }) => peakToFinal(curve))), (value) => value.toFixed(3)),
     flat.length === 0 ? '-' : share(flat.reduce((sum, value) => sum + value, 0) / flat.length),
-    Math.round(runs.reduce((sum, { rolloutsPerStep }) => sum + rolloutsPerStep, 0) / runs.length).toString(),
     share(runs.reduce((sum, { scoreWaitSeconds, stepSeconds }) => sum + scoreWaitSeconds / Math.max(1e-9, stepSeconds), 0) / Math.max(1, runs.length)),
   ]
 }
 
-const head = ['', 'seeds', 'before', ...thresholds.map((level) => `steps to ${100 * level} %`), 'times sooner than GRPO at 80 %', 'final rate', 'requirements', 'hack rate', 'drop from peak', 'flat groups', 'rollouts a step', 'waiting for rewards']
+const head = ['', 'seeds', 'before', ...thresholds.map((level) => `steps to ${100 * level} %`), 'rollouts to 80 %', 'times sooner than GRPO at 80 %, in steps', 'final rate', 'requirements', 'hack rate', 'drop from peak', 'flat groups', 'waiting for rewards']
 
 function comparison(results: ReplicationResults, stage: Stage, base: string, groups: readonly (readonly [label: string, runs: readonly RunResult[]])[], reference: readonly RunResult[]): string {
   const filled = groups.filter(([, runs]) => runs.length > 0)

@@ -14,11 +14,9 @@ export interface RunResult {
   readonly seed: number
   readonly learningRate: number
   /** Held-out rate (React: compiles; maths: right answer) and what goes with it, at every evaluated step. */
-  readonly curve: readonly { readonly step: number; readonly rate: number; readonly requirementScore: number; readonly hackRate: number; readonly passAtK: Readonly<Record<string, number>>; readonly length: number }[]
+  readonly curve: readonly { readonly step: number; /** Sampled for training up to here, thrown away or not. */ readonly rollouts: number; readonly rate: number; readonly requirementScore: number; readonly hackRate: number; readonly passAtK: Readonly<Record<string, number>>; readonly length: number }[]
   /** Share of groups whose outcomes were all alike, mean over steps. */
   readonly flatGroups: number | null
-  /** Rollouts sampled a step, with those of groups that were thrown away. */
-  readonly rolloutsPerStep: number
   /** Seconds of a step, and of these waited for scores. */
   readonly stepSeconds: number
   readonly scoreWaitSeconds: number
@@ -32,22 +30,24 @@ export function summariseRun(experiment: Experiment, evaluations: readonly Evalu
   const { id, stage, task, base, method, variant, seed, learningRate, config } = experiment
   const valuesOf = (name: string): number[] => metrics.flatMap(({ values }) => (typeof values[name] === 'number' ? [values[name]] : []))
   const flat = valuesOf('frac_reward_zero_std')
+  const { promptsPerStep = 0, groupSize = 0 } = config.rollout ?? {}
+  // A group that was thrown away and refilled was sampled all the same.
+  const sampled = (upTo: number): number => metrics.reduce((sum, { step, values }) => (step > upTo ? sum : sum + (promptsPerStep + (values['groups/discarded'] ?? 0)) * groupSize), 0)
   return {
     id, stage, task, base, method, variant, seed, learningRate,
-    curve: evaluations.map(({ step, compile, requirementScore, hackRate, passAtK, meanLength }) => ({ step, rate: compile.rate, requirementScore, hackRate: hackRate.rate, passAtK, length: meanLength })),
+    curve: evaluations.map(({ step, compile, requirementScore, hackRate, passAtK, meanLength }) => ({ step, rollouts: sampled(step), rate: compile.rate, requirementScore, hackRate: hackRate.rate, passAtK, length: meanLength })),
     flatGroups: flat.length === 0 ? null : mean(flat),
-    rolloutsPerStep: ((config.rollout?.promptsPerStep ?? 0) + mean(valuesOf('groups/discarded'))) * (config.rollout?.groupSize ?? 0),
     stepSeconds: mean(valuesOf('time/step')),
     scoreWaitSeconds: mean(valuesOf('time/score_wait')),
   }
 }
 
-/** Step at which the held-out rate first reaches `level`, interpolated between evaluations; null when it never does. */
-export function stepsTo(curve: RunResult['curve'], level: number): number | null {
+/** Step, or number of rollouts, at which the held-out rate first reaches `level`, interpolated between evaluations; null when it never does. */
+export function reachedAt(curve: RunResult['curve'], level: number, axis: 'step' | 'rollouts' = 'step'): number | null {
   for (const [index, point] of curve.entries()) {
     if (point.rate < level) continue
     const before = curve[index - 1]
-    return before === undefined ? point.step : before.step + ((level - before.rate) / (point.rate - before.rate)) * (point.step - before.step)
+    return before === undefined ? point[axis] : before[axis] + ((level - before.rate) / (point.rate - before.rate)) * (point[axis] - before[axis])
   }
   return null
 }

@@ -1,19 +1,20 @@
 // Numbers of the replication's report, against values worked out by hand.
 import { describe, expect, it } from 'vitest'
-import { chooseLearningRate, peakToFinal, speedUp, spread, stepsTo, area, type RunResult } from '../../../src-main/engine-host/replicate/summary.ts'
+import { chooseLearningRate, peakToFinal, speedUp, spread, reachedAt, area, type RunResult } from '../../../src-main/engine-host/replicate/summary.ts'
 
-const curve = (...rates: readonly number[]): RunResult['curve'] => rates.map((rate, index) => ({ step: 4 * index, rate, requirementScore: 0, hackRate: 0, passAtK: {}, length: 10 }))
+const curve = (...rates: readonly number[]): RunResult['curve'] => rates.map((rate, index) => ({ step: 4 * index, rollouts: 256 * index, rate, requirementScore: 0, hackRate: 0, passAtK: {}, length: 10 }))
 const run = (change: Partial<RunResult>): RunResult => ({
-  id: '', stage: 'sweep', task: 'react', base: 'react-rare', method: 'grpo', variant: '', seed: 1, learningRate: 1e-3, curve: [], flatGroups: null, rolloutsPerStep: 64, stepSeconds: 1, scoreWaitSeconds: 0, ...change,
+  id: '', stage: 'sweep', task: 'react', base: 'react-rare', method: 'grpo', variant: '', seed: 1, learningRate: 1e-3, curve: [], flatGroups: null, stepSeconds: 1, scoreWaitSeconds: 0, ...change,
 })
 
 describe('the summary of a run', () => {
   it('steps to a rate are interpolated between evaluations; a rate never reached has none', () => {
-    expect(stepsTo(curve(0.1, 0.4, 0.8), 0.5)).toBeCloseTo(5, 12)
-    expect(stepsTo(curve(0.6, 0.7), 0.5)).toBe(0)
-    expect(stepsTo(curve(0.1, 0.4), 0.5)).toBeNull()
+    expect(reachedAt(curve(0.1, 0.4, 0.8), 0.5)).toBeCloseTo(5, 12)
+    expect(reachedAt(curve(0.6, 0.7), 0.5)).toBe(0)
+    expect(reachedAt(curve(0.1, 0.4), 0.5)).toBeNull()
+    expect(reachedAt(curve(0.1, 0.4, 0.8), 0.5, 'rollouts')).toBeCloseTo(320, 9)
     // It counts when the rate is first reached, whatever comes after.
-    expect(stepsTo(curve(0, 1, 0), 0.5)).toBe(2)
+    expect(reachedAt(curve(0, 1, 0), 0.5)).toBe(2)
   })
 
   it('area: trapezoids over the steps, divided by their number', () => {
