@@ -36,9 +36,11 @@ export function liveSettings(config: Readonly<Record<string, unknown>>): LiveSet
   return [...optimizerFields.flatMap((field) => settingAt(config, field)), ...weightFields(config['reward'], 'reward').flatMap((field) => settingAt(config, field))]
 }
 
+/** Weights of what takes part: a source that is switched off, and a judge nobody plays, say nothing that could be weighed. */
 function weightFields(block: unknown, path: string): string[] {
-  if (!isRecord(block)) return []
-  return Object.entries(block).flatMap(([name, value]) => (weights.includes(name) ? [`${path}.${name}`] : weightFields(value, `${path}.${name}`)))
+  if (!isRecord(block) || block['enabled'] === false) return []
+  const unjudged = isRecord(block['judge']) && block['judge']['kind'] === 'none'
+  return Object.entries(block).filter(([name]) => !(unjudged && name.endsWith('Judge'))).flatMap(([name, value]) => (weights.includes(name) ? [`${path}.${name}`] : weightFields(value, `${path}.${name}`)))
 }
 
 function settingAt(config: unknown, field: string): LiveSetting[] {

@@ -16,6 +16,13 @@ describe('fields that may change', () => {
     expect(liveSettings(config).every(({ field }) => /^optimizer\.|Weight$|Bound$/.test(field))).toBe(true)
   })
 
+  it('leave out what is switched off, and judges where nobody judges', () => {
+    const names = (reward: object): string[] => liveSettings(runConfigSchema.parse({ ...config, reward })).map(({ field }) => field)
+    expect(names({}).filter((field) => field.includes('Judge'))).toEqual([])
+    expect(names({ judge: { kind: 'server' } })).toContain('reward.codeJudge.globalWeight')
+    expect(names({ linter: { enabled: false } })).not.toContain('reward.linter.globalWeight')
+  })
+
   it('are none where a configuration says nothing', () => {
     expect(liveSettings({})).toEqual([])
   })
