@@ -7,6 +7,7 @@ import AppShell from '../../../src-renderer/app-shell.svelte'
 import { createBridgeDouble } from '../../../src-renderer/bridge/bridge-double.ts'
 import type { Answers } from '../../../src-renderer/bridge/bridge-double.ts'
 import type { CallName } from '../../../src-main/contract/calls.ts'
+import { settingsSchema } from '../../../src-main/contract/calls/settings.ts'
 import { UserError } from '../../../src-main/contract/errors.ts'
 import { curvesOf, headerOf, rolloutOf, snapshotOf } from '../../renderer/samples.ts'
 
@@ -23,10 +24,7 @@ const dataset = '/data/numbers.jsonl'
 const noMapping = { prompt: 'question', system: null, answer: null, requirements: null, tests: null, entry: null, tags: null, id: null, split: null }
 
 const answers: Answers = {
-  'settings.read': () => ({
-    settings: { version: 1, theme: 'light', folders: { runs: '', models: '' }, device: 'auto', threads: 0, mirror: 'https://mirror.example' } as never,
-    folders: { runs: '/runs', models: '/models' } as never, file: '/settings.json', problem: '',
-  }),
+  'settings.read': () => ({ settings: { ...settingsSchema.parse({}), theme: 'light' }, folders: { runs: '/runs', models: '/models', exports: '' }, file: '/settings.json', problem: '' }),
   'machine.facts': () => ({ satchel: '0', node: '20', onnxruntime: '1', platform: 'test', processor: { model: 'none', threads: 2 }, memory: { total: 8e9, free: 4e9 }, disk: { folder: '/', free: 1e9 } }),
   'machine.lastTrials': () => ({ ok: true, time: '2026-01-01T00:00:00.000Z', kernels: 'none', trials: [] }),
   'runs.list': () => [summary],
@@ -51,7 +49,7 @@ const answers: Answers = {
   }),
   'datasets.count': () => ({ rows: datasetRows }),
   'datasets.remember': () => ({}),
-  'runs.plan': () => {
+  'models.plan': () => {
     throw new UserError({ code: 'engine', what: 'No plan can be made here.', remedy: 'Nothing.' })
   },
 }
