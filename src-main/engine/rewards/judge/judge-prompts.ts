@@ -44,7 +44,7 @@ export async function readJudgePrompts(role: JudgeRole, file: string, needed: re
   for (const [name, text] of sections) {
     if (!required.includes(name) && !optional.includes(name)) throw wrong(`nothing reads the section ${name}`, `the sections ${[...required, ...optional].join(', ')}`)
     if (text === '') throw wrong(`the section ${name} is empty`, 'a text')
-    for (const [, placeholder] of text.matchAll(/\{\{\s*(\w*)\s*\}\}/g)) if (!placeholders.includes(placeholder!)) throw wrong(`{{${placeholder}}} in the section ${name} stands for nothing`, placeholders.map((known) => `{{${known}}}`).join(' or '))
+    for (const [, placeholder = ''] of text.matchAll(/\{\{\s*(\w*)\s*\}\}/g)) if (!placeholders.includes(placeholder)) throw wrong(`{{${placeholder}}} in the section ${name} stands for nothing`, placeholders.map((known) => `{{${known}}}`).join(' or '))
   }
   return {
     source,

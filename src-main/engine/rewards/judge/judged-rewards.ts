@@ -95,21 +95,20 @@ async function sourceOf(judge: Judge, item: ScoreItem, config: RewardConfig, cac
 type Said = Pick<SourceScore, 'global' | 'spans' | 'failure'>
 
 async function ask(judge: Judge, { row, text }: ScoreItem, config: RewardConfig, cache: JudgeCache): Promise<Said> {
-  const put = judge.kind === 'step-model' ? undefined : (...parameters: Parameters<PatientJudge['ask']>) => judge.by.ask(...parameters)
   const key = (...content: string[]): string => judgeKey('1', judge.kind, judge.by.identity, judge.kind === 'step-model' ? '' : judge.prompts.source, row.prompt, ...content)
   switch (judge.kind) {
     case 'code': {
       const block = extractCode(text)
-      const verdict = await cache.verdict<ScoreVerdict>(key(judge.turns, block.code), () => judgeCode(put!, judge.prompts, row, block.code, judge.turns))
+      const verdict = await cache.verdict<ScoreVerdict>(key(judge.turns, block.code), () => judgeCode(judge.by.ask, judge.prompts, row, block.code, judge.turns))
       return { global: verdict.score / 10, spans: lineSpans(verdict, block, judge.source), ...(verdict.problem === undefined ? {} : { failure: verdict.problem }) }
     }
     case 'picture': {
       // The program stands for its picture: it looks the same every time, and need not be shown again to be recognised.
-      const { score } = await cache.verdict<ScoreVerdict>(key(extractCode(text).code), async () => judgePicture(put!, judge.prompts, row, await pictureOf(judge, text)))
+      const { score } = await cache.verdict<ScoreVerdict>(key(extractCode(text).code), async () => judgePicture(judge.by.ask, judge.prompts, row, await pictureOf(judge, text)))
       return { global: score / 10, spans: [] }
     }
     case 'completion': {
-      const { score } = await cache.verdict<ScoreVerdict>(key(text), () => judgeCompletion(put!, judge.prompts, row, text))
+      const { score } = await cache.verdict<ScoreVerdict>(key(text), () => judgeCompletion(judge.by.ask, judge.prompts, row, text))
       return { global: score / 10, spans: [] }
     }
     case 'steps':
