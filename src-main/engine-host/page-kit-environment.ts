@@ -34,7 +34,7 @@ let told = 0
 const limited = (say: (...values: unknown[]) => void) => (...values: unknown[]): void => {
   if (told++ < maximumMessages) say(...values)
 }
-const report = limited(nativeReport as (...values: unknown[]) => void)
+const report = limited(nativeReport)
 const silent = (): void => {}
 
 /** An error keeps its name and message only: its stack names scripts of ours. */
