@@ -12,8 +12,8 @@ import type { SampleRequest } from './sample-request.ts'
 
 const missing = inject('missing')
 const messages = 5000
-/** Well-formed requests of these start a process each; they are asked a few times only. */
-const costly: readonly string[] = ['runs.start', 'runs.startDemo', 'runs.dryRun', 'machine.try', 'models.plan', 'rewards.score', 'rewards.check', 'rewards.replay', 'judge.try', 'pages.render']
+/** Well-formed requests of these start a process each, or those that answer anew; they are asked a few times only. */
+const costly: readonly string[] = ['runs.start', 'runs.startDemo', 'runs.dryRun', 'machine.try', 'models.plan', 'rewards.score', 'rewards.check', 'rewards.replay', 'judge.try', 'pages.render', 'settings.change', 'settings.reset', 'settings.resetFolder']
 let home: string
 let app: OpenedApp
 let appWords = ''
@@ -137,7 +137,7 @@ describe.skipIf(missing !== '')(`the app under hostile messages${missing === '' 
     // Nothing was written beside what the app keeps.
     expect(readdirSync(home).filter((name) => !before.includes(name) && !['runs', 'models', 'prompts', 'reports'].includes(name))).toEqual([])
     expect(readFileSync(join(home, 'rows.jsonl'), 'utf8')).toBe('{"prompt": "a"}\n')
-  }, 300_000)
+  }, 600_000)
 
   it('still works afterwards', async () => {
     expect(app.application.windows()).toHaveLength(1)
