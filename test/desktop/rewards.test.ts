@@ -69,7 +69,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 })
 })
 
-describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${missing})`}`, { timeout: 3 * patience }, () => {
   it('tries the React reward on examples as soon as the page is there, word by word', async () => {
     await expect.poll(summary, { timeout: patience }).toMatch(/^15 completions of 4 prompts: 47/)
     expect(await shownScore()).toMatch(/^G \+1\.000/)
