@@ -56,9 +56,10 @@ async function send(url: string, { body, key, signal }: JudgeRequest): Promise<u
 }
 
 async function readBounded(response: Response): Promise<string> {
+  if (response.body === null) return ''
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const piece of response.body ?? []) {
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
     bytes += piece.length
     // Leaving the loop cancels the stream, and with it the connection.
     if (bytes > largestAnswerBytes) throw new JudgeFailure(`the answer is longer than ${largestAnswerBytes} bytes`, false)

@@ -60,8 +60,7 @@ export function createJudgedRewards(pool: RewardPool, { config, judges, cache, d
 }
 
 async function withJudges(item: ScoreItem, scored: ScoredCompletion, config: RewardConfig, judges: readonly Judge[], cache: JudgeCache): Promise<ScoredCompletion> {
-  const open = reachedJudges(scored, config)
-  const said = await Promise.all(judges.map((judge) => (open ? sourceOf(judge, item, config, cache) : notAsked(judge.source))))
+  const said = reachedJudges(scored, config) ? await Promise.all(judges.map((judge) => sourceOf(judge, item, config, cache))) : judges.map(({ source }) => notAsked(source))
   const { global: _global, outcome: _outcome, spans: _spans, sources, ...parts } = scored
   return assemble({ ...parts, sources: [...sources.filter(({ source }) => judges.every((judge) => judge.source !== source)), ...said] }, config)
 }
