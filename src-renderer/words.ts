@@ -16,10 +16,6 @@ export const words = {
     outside: 'This run lies outside the runs folder. It can be looked at; nothing in it is changed.',
     config: 'The form says what this configuration says.',
   },
-  runs: {
-    interrupted: (step: number, steps: number) => `It was stopped when Satchel was closed, at step ${step} of ${steps}, with a checkpoint.`,
-    resume: 'Resume',
-  },
   home: {
     title: 'Home',
     lead: 'Train small language models with reinforcement learning. Everything happens on this machine.',
@@ -197,6 +193,8 @@ export const words = {
     },
   },
   runs: {
+    interrupted: (step: number, steps: number) => `It was stopped when Satchel was closed, at step ${step} of ${steps}, with a checkpoint.`,
+    resume: 'Resume',
     reading: 'Reading the runs folder…', unreadable: 'The runs folder could not be read', unchanged: 'Nothing in the folder was changed.',
     none: 'No run yet', setUp: 'Set up a run', openFolder: 'Open a run folder…',
     /** What a page will show, while there is no run. */
