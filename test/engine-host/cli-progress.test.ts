@@ -40,8 +40,8 @@ describe('the progress of a run', () => {
       view.onEvent({ type: 'evaluation', result: exampleEvaluation(20, 5) })
       return target.written.join('')
     }
-    expect(lines('maths')).toMatch(/  right 50 %  length 61 .*\nheld out, step 20: right 25\.0 % \(.*\)  hacks/)
-    expect(lines('code')).toMatch(/  passes 50 %  cases 25 %  length 61 .*\nheld out, step 20: passes 25\.0 % \(.*\)  cases 25\.0 %  hacks/)
+    expect(lines('maths')).toMatch(/ {2}right 50 % {2}length 61 .*\nheld out, step 20: right 25\.0 % \(.*\) {2}hacks/)
+    expect(lines('code')).toMatch(/ {2}passes 50 % {2}cases 25 % {2}length 61 .*\nheld out, step 20: passes 25\.0 % \(.*\) {2}cases 25\.0 % {2}hacks/)
   })
 
   it('on a terminal keeps one bar below the lines, and takes it away at the end', () => {

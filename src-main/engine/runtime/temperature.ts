@@ -96,7 +96,7 @@ function askNvidia(): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('nvidia-smi', ['--query-gpu=temperature.gpu', '--format=csv,noheader,nounits'], { timeout: askMilliseconds, windowsHide: true }, (error, text) => {
       if (error === null) resolve(text)
-      else reject(error)
+      else reject(error instanceof Error ? error : new Error('nvidia-smi gave no temperature'))
     })
   })
 }
