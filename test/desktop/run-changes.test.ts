@@ -52,7 +52,11 @@ describe.skipIf(inject('missing') !== '')(`runs on the way${inject('missing') ==
       const page = await open({ home, environment: { SATCHEL_FAKE_STEP_MILLISECONDS: '400' } })
       await startDemo(page, 300)
       await untilState(page, 'Training')
+      const first = app?.application.process()
+      // The second start meets the first while it is still closing otherwise, and gives way to it.
+      const gone = new Promise((settle) => first?.once('exit', settle))
       await app?.application.evaluate(({ app: electron }) => electron.quit()).catch(() => undefined)
+      await gone
       await expect.poll(() => { try { return readFileSync(join(home, 'profile', 'runs.json'), 'utf8') } catch { return '' } }).toMatch(/demo-1/)
       const again = await open({ home })
       await again.getByText(/It was stopped when Satchel was closed, at step \d+ of 300/).waitFor()

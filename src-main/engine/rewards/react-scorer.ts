@@ -147,7 +147,7 @@ function draftOf(item: ScoreItem, index: number, config: ReactRewardConfig): Dra
 function checkDraft(draft: Draft, config: ReactRewardConfig, tools: Tools): void {
   const { program } = draft
   if (program === undefined) return
-  if (draft.reached === 'nothing' && program.syntax.length > 0 && config.typeCheck && config.checkBroken) checkBroken(draft, program, tools)
+  if (draft.reached === 'nothing' && program.syntax.length > 0 && config.typeCheck && config.checkBroken) checkBroken(draft, program)
   if (draft.reached !== 'parse') return
   const started = performance.now()
   try {
@@ -166,10 +166,11 @@ function checkDraft(draft: Draft, config: ReactRewardConfig, tools: Tools): void
  * stays; only lines are flagged. Without this a mistake beside a parse error went unpunished, and where nothing parses such mistakes were
  * learned (`retunr` for `return`).
  */
-function checkBroken(draft: Draft, program: ParsedProgram, { typeFindings }: Tools): void {
+function checkBroken(draft: Draft, program: ParsedProgram): void {
   const started = performance.now()
   try {
-    draft.found.push(...typeFindings(draft.form, () => checkTypes(program)))
+    // Not remembered by form: where the parser guesses, the words between tags may matter.
+    draft.found.push(...checkTypes(program))
   } catch {
     // A program the checker gives up on keeps its parse errors, which say enough.
   }

@@ -110,14 +110,20 @@ function isImportFailure(diagnostic: ts.Diagnostic): boolean {
 }
 
 function toDiagnostic(diagnostic: ts.Diagnostic): CodeDiagnostic {
+  // The head alone: below it the checker names one member of a union or another, as the programs before it happen to have ordered them.
+  const message = (typeof diagnostic.messageText === 'string' ? diagnostic.messageText : diagnostic.messageText.messageText).slice(0, 500)
+  const plain = withoutSuggestion.get(diagnostic.code)
   return {
     start: diagnostic.start,
     length: diagnostic.length ?? 0,
     severity: 'error',
-    rule: `TS${diagnostic.code}`,
-    message: ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n').slice(0, 500),
+    rule: `TS${plain ?? diagnostic.code}`,
+    message: plain === undefined ? message : message.replace(/ Did you mean [^\n]*\?$/, ''),
   }
 }
+
+// A checker suggests another name ten times in its life and then no more: what it says of a program would depend on the programs before it.
+const withoutSuggestion: ReadonlyMap<number, number> = new Map([[2552, 2304], [2833, 2503]])
 
 function containsReact(file: ts.SourceFile): boolean {
   const visit = (node: ts.Node): boolean => {
