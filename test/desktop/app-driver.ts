@@ -41,7 +41,7 @@ export async function openApp(options: OpenOptions = {}): Promise<OpenedApp> {
   const consoleErrors: string[] = []
   const page = await application.firstWindow()
   page.on('console', (message) => {
-    if (message.type() === 'error') consoleErrors.push(message.text())
+    if (message.type() === 'error') consoleErrors.push(`${message.text()} ${message.location().url}:${String(message.location().lineNumber)}`)
   })
   page.on('pageerror', (error) => consoleErrors.push(String(error)))
   await goTo(page, options.on ?? 'Monitor')
