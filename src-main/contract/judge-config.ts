@@ -38,7 +38,6 @@ export const judgeSchema = z.discriminatedUnion('kind', [noJudge, serverJudge, m
 
 export type JudgeConfig = z.infer<typeof judgeSchema>
 export type ServerJudgeConfig = Extract<JudgeConfig, { kind: 'server' }>
-export type ModelJudgeConfig = Extract<JudgeConfig, { kind: 'model' }>
 
 const promptFile = field(z.string().default(''), '', 'Satchel', 'File with what the judge is asked; empty takes the one that comes with Satchel. Relative to the configuration that names it.')
 

@@ -49,7 +49,7 @@ function settingAt(config: unknown, field: string): LiveSetting[] {
 }
 
 /** The configuration with fields laid over it, unchecked. */
-export function withSettings<Config extends Readonly<Record<string, unknown>>>(config: Config, settings: readonly LiveSetting[]): Config {
+function withSettings<Config extends Readonly<Record<string, unknown>>>(config: Config, settings: readonly LiveSetting[]): Config {
   return settings.reduce((before, { field, value }) => withField(before, field.split('.'), value) as Config, config)
 }
 

@@ -1,13 +1,12 @@
 // Pages that a model wrote, as a real browser shows them.
 import { z } from 'zod'
-
-const directory = z.string().min(1).max(4096)
+import { pathSchema } from './shared.ts'
 
 /** The program in a text; `directory` is the run whose own pictures are looked at first. */
-const program = z.strictObject({ directory: directory.nullable(), text: z.string().min(1).max(200_000) })
+const program = z.strictObject({ directory: pathSchema.nullable(), text: z.string().min(1).max(200_000) })
 
 /** Which page: that of a rollout of a run, or of a text. */
-export const pageReferenceSchema = z.union([z.strictObject({ directory, step: z.int().nonnegative(), order: z.int().nonnegative() }), program])
+export const pageReferenceSchema = z.union([z.strictObject({ directory: pathSchema, step: z.int().nonnegative(), order: z.int().nonnegative() }), program])
 export type PageReference = z.infer<typeof pageReferenceSchema>
 
 export const shownPageSchema = z.object({

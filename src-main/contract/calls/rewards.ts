@@ -4,7 +4,6 @@ import { nothing, pathSchema, taskSchema } from './shared.ts'
 
 /** A reward as a form or a file has it: checked where it is used, so that every problem is told with its field. */
 const reward = z.record(z.string(), z.unknown())
-const directory = z.string().min(1).max(4096)
 const longestText = 1_000_000
 export const mostSamples = 256
 
@@ -27,7 +26,7 @@ export const sampleSourceSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('built-in') }),
   z.strictObject({ kind: z.literal('dataset'), path: pathSchema }),
   /** The newest rollouts of a run, or those of one step. */
-  z.strictObject({ kind: z.literal('run'), directory, step: z.int().positive().nullable() }),
+  z.strictObject({ kind: z.literal('run'), directory: pathSchema, step: z.int().positive().nullable() }),
 ])
 export type SampleSource = z.infer<typeof sampleSourceSchema>
 
@@ -109,7 +108,7 @@ export const rewardToolCalls = {
   'rewards.template': { request: nothing, response: z.object({ text: z.string() }) },
   /** A run's logged rollouts under another reward's weights, another estimator, or both; null leaves the run's own. */
   'rewards.replay': {
-    request: z.object({ directory, reward: reward.nullable(), estimator: z.string().max(40).nullable(), task: taskSchema }).strict(),
+    request: z.object({ directory: pathSchema, reward: reward.nullable(), estimator: z.string().max(40).nullable(), task: taskSchema }).strict(),
     response: z.object({ steps: z.array(replayedStepSchema), left: z.int() }),
   },
 } as const

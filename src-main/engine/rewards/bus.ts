@@ -54,7 +54,7 @@ function gatedSum(parts: readonly { readonly source: string; readonly value: num
 export function outcomeOf({ sources, stages, requirementScore }: Verdict, config: RewardConfig, step?: number): number {
   const global = (name: string): number => sources.find(({ source }) => source === name)?.global ?? 0
   const weight = (name: string): number => sourceWeights(config, name, step).globalWeight
-  const judged = config.gradedOutcome ? judgeSources.reduce((sum, name) => (sources.some(({ source }) => source === name) ? sum + weight(name) * global(name) : sum), 0) : 0
+  const judged = config.gradedOutcome ? sources.reduce((sum, { source, global: score }) => (judgeSources.includes(source) ? sum + weight(source) * score : sum), 0) : 0
   switch (config.recipe) {
     case 'react': {
       const reached = config.gradedOutcome ? global('compiler') : stages.render ? config.ladder.compiled : config.ladder.parse

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
 import { asStorageError, removeQuietly, temporaryNeighbour } from '../models/atomic-file.ts'
 import { fileErrorCode } from '../models/json-file.ts'
+import { processExists } from '../runtime/process-exists.ts'
 import { readStatus, runFiles } from './run-folder-reading.ts'
 
 const lockSchema = z.object({ pid: z.number().int(), host: z.string(), directory: z.string(), token: z.string(), time: z.string() })
@@ -129,15 +130,6 @@ async function isAlive(lock: Lock, directory: string): Promise<boolean> {
   if (lock.host !== hostname()) return !silent
   if (lock.directory !== resolve(directory)) return false
   return processExists(lock.pid) && !silent
-}
-
-function processExists(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return fileErrorCode(error) === 'EPERM'
-  }
 }
 
 async function readText(path: string): Promise<string | undefined> {

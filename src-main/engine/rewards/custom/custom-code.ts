@@ -1,19 +1,11 @@
 // A reward function while it is being written: its type errors by position, and the text as a file a reward worker can load.
 import { tmpdir } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
-import { build, type Message } from 'esbuild'
+import { build } from 'esbuild'
 import ts from 'typescript'
+import type { CodeProblem } from '../../../contract/calls/rewards.ts'
 import { UserError } from '../../../contract/errors.ts'
-import { resourcePath } from '../../runtime/paths.ts'
-import { customCompilerOptions, rewardContract } from './custom-program.ts'
-
-/** A stretch of the text with what is wrong there; UTF-16 positions and a 1-based row. */
-export interface CodeProblem {
-  readonly start: number
-  readonly end: number
-  readonly row: number
-  readonly message: string
-}
+import { customCompilerOptions, firstMessage, resolveRewardImport, rewardContract, rewardContractPath } from './custom-program.ts'
 
 /** Where a text without a file stands: imports of its own find nothing there. */
 function placeOf(path: string | null): string {
@@ -28,25 +20,21 @@ export interface CodeChecker {
 /** Makes a checker that keeps what it knows of the libraries between two texts. */
 export function createCodeChecker(): CodeChecker {
   let current = { path: '', text: '', version: 0 }
-  const entryOf = (path: string): string => `${dirname(path)}/satchel-reward-check.ts`
-  const types = resourcePath('rewards', 'custom-reward.d.ts').replaceAll('\\', '/')
-  const textOf = (file: string): string | undefined => (file === current.path ? current.text : file === entryOf(current.path) ? rewardContract(current.path, current.text) : ts.sys.readFile(file))
+  const textOf = (file: string): string | undefined => (file === current.path ? current.text : file === rewardContractPath(current.path) ? rewardContract(current.path, current.text) : ts.sys.readFile(file))
   const service = ts.createLanguageService({
     getCompilationSettings: () => customCompilerOptions,
-    getScriptFileNames: () => [current.path, entryOf(current.path)],
-    getScriptVersion: (file) => (file === current.path || file === entryOf(current.path) ? String(current.version) : '0'),
+    getScriptFileNames: () => [current.path, rewardContractPath(current.path)],
+    getScriptVersion: (file) => (file === current.path || file === rewardContractPath(current.path) ? String(current.version) : '0'),
     getScriptSnapshot: (file) => {
       const text = textOf(file)
       return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
     },
     getCurrentDirectory: () => dirname(current.path),
     getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
-    fileExists: (file) => file === current.path || file === entryOf(current.path) || ts.sys.fileExists(file),
+    fileExists: (file) => file === current.path || file === rewardContractPath(current.path) || ts.sys.fileExists(file),
     readFile: textOf,
     resolveModuleNameLiterals: (literals, containing, _redirected, options) =>
-      literals.map(({ text }) =>
-        text === 'satchel' ? { resolvedModule: { resolvedFileName: types, extension: ts.Extension.Dts } } : ts.resolveModuleName(text, containing, options, { fileExists: (file) => file === current.path || ts.sys.fileExists(file), readFile: textOf }),
-      ),
+      literals.map(({ text }) => resolveRewardImport(text, containing, options, { fileExists: (file) => file === current.path || ts.sys.fileExists(file), readFile: textOf })),
   })
   return {
     check(text, path) {
@@ -54,7 +42,7 @@ export function createCodeChecker(): CodeChecker {
       if (text !== current.text || place !== current.path) current = { path: place, text, version: current.version + 1 }
       const own = [...service.getSyntacticDiagnostics(place), ...service.getSemanticDiagnostics(place)].filter(({ category }) => category === ts.DiagnosticCategory.Error)
       if (own.length > 0) return own.map((diagnostic) => problemOf(diagnostic, text)).sort((a, b) => a.start - b.start)
-      const contract = service.getSemanticDiagnostics(entryOf(place)).find(({ category }) => category === ts.DiagnosticCategory.Error)
+      const contract = service.getSemanticDiagnostics(rewardContractPath(place)).find(({ category }) => category === ts.DiagnosticCategory.Error)
       return contract === undefined ? [] : [{ ...exportPlace(text), message: `Its export is no reward function: ${ts.flattenDiagnosticMessageText(contract.messageText, ' ')}` }]
     },
   }
@@ -89,9 +77,7 @@ export async function bundleRewardText(text: string, path: string | null): Promi
     })
     return result.outputFiles[0]?.text ?? ''
   } catch (error) {
-    const messages = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors as Message[]) : []
-    const first = messages[0]
-    if (first === undefined) throw error
+    const first = firstMessage(error)
     throw new UserError({ code: 'bad-input', what: first.text, place: { file: path ?? 'the function', ...(first.location === null ? {} : { row: first.location.line }) }, remedy: 'Correct the function; a reward runs without Node and without packages.' }, { cause: error })
   }
 }

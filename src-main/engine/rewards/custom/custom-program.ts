@@ -41,13 +41,19 @@ export async function bundleCustomReward(file: string): Promise<string> {
     })
     return result.outputFiles[0]?.text ?? ''
   } catch (error) {
-    const messages = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors as Message[]) : []
-    const first = messages[0]
-    if (first === undefined) throw error
+    const first = firstMessage(error)
     const missing = /^Could not resolve "([^"]+)"/.exec(first.text)
     const what = missing === null ? first.text : `${missing[1]} cannot be imported: a reward runs without Node and without packages`
     throw new UserError({ code: 'bad-input', what, place: placeOf(first, path), remedy: missing === null ? '' : 'Import only files of your own, by a relative path.' }, { cause: error })
   }
+}
+
+/** What esbuild objected to first. @throws the error itself where it is none of esbuild's */
+export function firstMessage(error: unknown): Message {
+  const messages = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors as Message[]) : []
+  const first = messages[0]
+  if (first === undefined) throw error
+  return first
 }
 
 function placeOf({ location }: Message, path: string): { file: string; row?: number } {
@@ -61,7 +67,18 @@ export const customCompilerOptions: ts.CompilerOptions = {
   allowImportingTsExtensions: true, allowJs: true, checkJs: false, strict: true, noEmit: true, skipLibCheck: true, types: [],
 }
 
-/** A module that holds the export of a reward file against the type of reward functions; it stands beside the file. */
+/** Where the module of `rewardContract` stands: beside the reward file, whose path has forward slashes. */
+export function rewardContractPath(path: string): string {
+  return `${dirname(path)}/satchel-reward-check.ts`
+}
+
+/** Finds what a reward file imports: `satchel` is the declaration of reward functions. */
+export function resolveRewardImport(name: string, containing: string, options: ts.CompilerOptions, host: ts.ModuleResolutionHost): ts.ResolvedModuleWithFailedLookupLocations {
+  if (name !== 'satchel') return ts.resolveModuleName(name, containing, options, host)
+  return { resolvedModule: { resolvedFileName: resourcePath('rewards', 'custom-reward.d.ts').replaceAll('\\', '/'), extension: ts.Extension.Dts } }
+}
+
+/** A module that holds the export of a reward file against the type of reward functions. */
 export function rewardContract(path: string, text: string): string {
   const isDefault = /export\s+default\b|export\s*\{[^}]*\bas\s+default\b/.test(text)
   return `import * as reward from ${JSON.stringify(`./${basename(path)}`)}\nimport type { RewardFunction } from 'satchel'\nexport const checked: RewardFunction = reward.${isDefault ? 'default' : 'score'}\n`
@@ -73,15 +90,13 @@ export function rewardContract(path: string, text: string): string {
  */
 export function checkCustomTypes(file: string): void {
   const path = resolve(file).replaceAll('\\', '/')
-  const entry = `${dirname(path)}/satchel-reward-check.ts`
-  const types = resourcePath('rewards', 'custom-reward.d.ts').replaceAll('\\', '/')
+  const entry = rewardContractPath(path)
   const host = ts.createCompilerHost(customCompilerOptions)
   const { getSourceFile, fileExists } = host
   const contents = rewardContract(path, ts.sys.readFile(path) ?? '')
   host.fileExists = (name) => name === entry || fileExists(name)
   host.getSourceFile = (name, options, ...others) => (name === entry ? ts.createSourceFile(name, contents, options) : getSourceFile(name, options, ...others))
-  host.resolveModuleNameLiterals = (literals, containing, redirected, options) =>
-    literals.map(({ text }) => (text === 'satchel' ? { resolvedModule: { resolvedFileName: types, extension: ts.Extension.Dts } } : ts.resolveModuleName(text, containing, options, host, undefined, redirected)))
+  host.resolveModuleNameLiterals = (literals, containing, _redirected, options) => literals.map(({ text }) => resolveRewardImport(text, containing, options, host))
   const program = ts.createProgram([entry], customCompilerOptions, host)
   const errors = ts.getPreEmitDiagnostics(program).filter(({ category }) => category === ts.DiagnosticCategory.Error)
   const first = errors[0]

@@ -5,6 +5,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { asStorageError } from '../../models/atomic-file.ts'
 import { fileErrorCode } from '../../models/json-file.ts'
+import { createMemory, type Memory } from '../bounded-memory.ts'
 
 /** A verdict as judges give it: a score of 0 to 10 with worst lines (or why they could not be read), or a number for each step. */
 const verdictSchema = z.union([
@@ -40,17 +41,15 @@ export function judgeKey(...parts: readonly (string | Uint8Array)[]): string {
 /** @param file where verdicts are kept; without one they are forgotten with the process */
 export function createJudgeCache(file?: string): JudgeCache {
   const open = new Map<string, Promise<JudgeVerdict>>()
-  let loaded: Promise<Map<string, JudgeVerdict>> | undefined
+  let loaded: Promise<Memory<JudgeVerdict>> | undefined
   let writing: Promise<void> = Promise.resolve()
 
   const find = async <Verdict extends JudgeVerdict>(key: string, ask: () => Promise<Verdict>): Promise<JudgeVerdict> => {
-    const known = await (loaded ??= file === undefined ? Promise.resolve(new Map<string, JudgeVerdict>()) : readVerdicts(file))
+    const known = await (loaded ??= file === undefined ? Promise.resolve(createMemory<JudgeVerdict>(remembered)) : readVerdicts(file))
     const before = known.get(key)
     if (before !== undefined) return before
     const verdict = await ask()
     known.set(key, verdict)
-    const oldest = known.keys().next()
-    if (known.size > remembered && oldest.done !== true) known.delete(oldest.value)
     if (file !== undefined) writing = writing.then(() => append(file, { key, verdict }))
     writing.catch(() => undefined)
     return verdict
@@ -78,8 +77,8 @@ async function append(file: string, entry: z.infer<typeof entrySchema>): Promise
 }
 
 /** Lines a killed process left half-written, or that somebody damaged, are as good as not there: the judge is asked again. */
-async function readVerdicts(file: string): Promise<Map<string, JudgeVerdict>> {
-  const known = new Map<string, JudgeVerdict>()
+async function readVerdicts(file: string): Promise<Memory<JudgeVerdict>> {
+  const known = createMemory<JudgeVerdict>(remembered)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (fileErrorCode(error) === 'ENOENT') return ''
     throw asStorageError(error, file)

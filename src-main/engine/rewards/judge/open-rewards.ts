@@ -1,4 +1,5 @@
 // A reward ready to score: the pool of reward processes and, where the configuration has judges, those behind it.
+import { UserError } from '../../../contract/errors.ts'
 import type { JudgeConfig, ServerJudgeConfig } from '../../../contract/judge-config.ts'
 import type { CodeRewardConfig, MathsRewardConfig, ReactRewardConfig, RewardConfig } from '../../../contract/reward-config.ts'
 import { createRewardPool, type RewardPool } from '../reward-pool.ts'
@@ -10,7 +11,6 @@ import { readJudgePrompts } from './judge-prompts.ts'
 import { createJudgedRewards, type Judge, type StepModel } from './judged-rewards.ts'
 import { openCamera, pixelsUnchecked, type PageCamera } from '../screenshots/camera.ts'
 import { createPixelGate } from '../screenshots/pixel-gate.ts'
-import { openPageCamera } from './page-camera.ts'
 import { createPatientJudge, type PatientJudge } from './patience.ts'
 
 export interface OpenRewardsOptions {
@@ -99,9 +99,15 @@ async function openScreenshotJudge(config: ReactRewardConfig, keep: Keep, open: 
   const { judge, limits, screenshotJudge: { url, model, promptFile } } = config
   if (judge.kind !== 'server' || !judgesOf(config).screenshotJudge) return []
   const prompts = await readJudgePrompts('screenshot', promptFile)
-  const camera = open ?? keep(await openPageCamera(limits))
+  const camera = open ?? keep(await openJudgeCamera(limits))
   const by = keep(await openServer({ ...judge, url: url === '' ? judge.url : url, model: model === '' && url === '' ? judge.model : model }, camera.example))
   return [{ kind: 'picture', source: 'screenshotJudge', by, prompts, screenshotOf: camera.screenshotOf }]
+}
+
+async function openJudgeCamera(limits: RewardConfig['limits']): Promise<PageCamera> {
+  const opened = await openCamera(limits)
+  if ('camera' in opened) return opened.camera
+  throw new UserError({ code: 'device', what: `the screenshot judge needs pictures of the pages, and this machine cannot make any: ${opened.unavailable}`, place: { field: 'reward.screenshotJudge.enabled' }, expected: 'a browser that renders pages', remedy: 'Make it available, or switch reward.screenshotJudge off.' })
 }
 
 /** Loading a model takes some servers minutes; the first question waits for it as long as Node lets a request wait. */

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { UserError } from '../../../contract/errors.ts'
 import { pageHeight, pageWidth, renderServiceReplySchema, waitingFactor, type RenderServiceReply, type RenderServiceRequest } from '../../../contract/render-service.ts'
 import type { ScreenshotResult } from '../../../contract/rendered-document.ts'
+import { processExists } from '../../runtime/process-exists.ts'
 import { bundlePageKit } from '../sandbox-bundle.ts'
 import type { RenderHost } from './render-host.ts'
 
@@ -169,17 +170,7 @@ const profileName = /^satchel-render-(\d+)-/
 async function removeStrays(): Promise<void> {
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     const owner = profileName.exec(name)?.[1]
-    if (owner !== undefined && !isAlive(Number(owner))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined)
-  }
-}
-
-function isAlive(id: number): boolean {
-  try {
-    process.kill(id, 0)
-    return true
-  } catch (error) {
-    // It lives and belongs to somebody else.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    if (owner !== undefined && !processExists(Number(owner))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
