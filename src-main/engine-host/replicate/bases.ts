@@ -1,6 +1,6 @@
 // The base models of the replication, made from the built-in one in minutes. What they can and how reliable they are is the regime:
 //
-//   react-rare    knows how to write the programs, yet every one it learned from carries four mistakes: right answers are rare, under 1 %
+//   react-rare    knows how to write the programs, yet every one it learned from carries four mistakes: right answers are rare, about one in a hundred
 //   react-never   the same with eight mistakes: nothing it writes compiles
 //   react-mixed   the same with fewer mistakes: one in four compiles
 //   react-weak    trained from nothing for a short time: it knows no better

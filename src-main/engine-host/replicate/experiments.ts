@@ -128,7 +128,7 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
       loss: { ...loss, klCoefficient: 0.05, klEstimator: 'k3', klPlace: 'loss' },
       optimizer: { learningRate, schedule: 'constant' },
       training: { steps, miniBatches: 4, checkpointEvery: Math.max(1, Math.ceil(steps / 4)), keepCheckpoints: 1 },
-      evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, samples: task === 'maths' ? 4 : 2, k: task === 'maths' ? [1, 2, 4] : [1, 2], shown: task === 'maths' ? 3 : scale.evaluatePrompts },
+      evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, ...(task === 'maths' ? { samples: 4, k: [1, 2, 4] } : { samples: 2, k: [1, 2], shown: scale.evaluatePrompts }) },
     },
   }
 }
