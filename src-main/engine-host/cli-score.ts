@@ -9,19 +9,19 @@ import type { TokenOffsets } from '../contract/rewards.ts'
 import { readDecoderConfig } from '../engine/models/config.ts'
 import { openTokenizer } from '../engine/models/tokenizer.ts'
 import type { Tokenizer } from '../engine/models/tokenizer.ts'
-import { replaySteps, type ReplayedStep } from '../engine/rewards/bench/replay.ts'
 import { benchReward } from '../engine/rewards/bench/reward-bench.ts'
 import { checkReward } from '../engine/rewards/check-reward.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
 import type { ScoreRow } from '../engine/rewards/score.ts'
 import { promptRowSchema, readPromptFile, readRows, refuseProblems } from '../engine/training/prompts.ts'
-import { parseRunConfig, readChanges, readMetrics, readRollouts, readRunDescription, runFiles, stepConfig } from '../engine/training/run-folder-reading.ts'
+import { parseRunConfig, readRollouts, readRunDescription, runFiles } from '../engine/training/run-folder-reading.ts'
 import { describeBench, describeReplay } from './bench-text.ts'
 import { readReward, rewardPresets, wholeNumber } from './cli-options.ts'
 import { log, percent } from './cli-output.ts'
 import { parseSetting, withChanges, type Setting } from './config-settings.ts'
 import type { CommandResult } from './cli-output.ts'
 import type { Answer } from './cli-train.ts'
+import { replayRun } from './replay-run.ts'
 
 /** Registers the command. */
 export function addScoreCommands(program: Command, answer: Answer): void {
@@ -35,7 +35,7 @@ export function addScoreCommands(program: Command, answer: Answer): void {
     .option('--bench', 'try the reward instead: what each source says, whether it says it twice, how long it takes, and what would go wrong')
     .option('--replay <run>', 'show how the advantages of a run would change under other weights or another estimator (--set)')
     .option('--set <field=value>', 'with --replay: a field of the run\'s configuration to change, such as reward.localWeight=0.1; may be repeated', parseSetting)
-  answer(score, (options: ScoreOptions) => (options.replay !== undefined ? replayRun(options.replay, options.set ?? []) : options.bench === true ? benchFile(options) : scoreFile(options)))
+  answer(score, (options: ScoreOptions) => (options.replay !== undefined ? replayed(options.replay, options.set ?? []) : options.bench === true ? benchFile(options) : scoreFile(options)))
 }
 
 interface ScoreOptions {
@@ -89,17 +89,8 @@ async function benchFile(options: ScoreOptions): Promise<CommandResult> {
   return { json: report, text: describeBench(report) }
 }
 
-async function replayRun(directory: string, set: readonly Setting[]): Promise<CommandResult> {
-  const { config } = await readRunDescription(directory)
-  const changes = (await readChanges(directory)).values
-  const steps: ReplayedStep[] = []
-  for (const { step } of (await readMetrics(directory)).values) {
-    // What was changed while the run was in progress held from its step on.
-    const before = stepConfig(directory, config, changes, step)
-    const records = (await readRollouts(directory, step)).values
-    if (records.length > 0) steps.push(...replaySteps(records, before, parseRunConfig(withChanges(before, { set }), directory)))
-  }
-  if (steps.length === 0) throw new UserError({ code: 'bad-input', what: 'this run has logged no rollouts yet', place: { file: directory } })
+async function replayed(directory: string, set: readonly Setting[]): Promise<CommandResult> {
+  const { steps } = await replayRun(directory, { changed: (before) => parseRunConfig(withChanges(before, { set }), directory) })
   return { json: { steps }, text: describeReplay(steps) }
 }
 

@@ -143,4 +143,12 @@ describe('a run', () => {
     expect((await replay(null, 'grpo')).steps[0]?.after.rootMeanSquare).toBeCloseTo(1, 4)
     await expect(replay({ recipe: 'react', ladder: { types: -0.5 } }, null)).rejects.toThrow(/reward\.ladder/)
   })
+
+  it('that was changed on the way is replayed with what held at each step', async () => {
+    const directory = join(home, 'changed')
+    writeReplayableRun(directory, 3)
+    writeFileSync(join(directory, 'changes.jsonl'), `${JSON.stringify({ step: 2, field: 'reward.compiler.globalWeight', from: 1, to: 2, time: '2026-11-30T00:00:00.000Z' })}\n`)
+    const { steps } = await tools.ask('rewards.replay', { directory, reward: null, estimator: 'grpo', task: 'a' })
+    expect(steps.map(({ after }) => after.reward)).toEqual([-0.5, -1, -1])
+  })
 })

@@ -6,12 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RewardCode, RewardSample, SampleSource, ScoredSample } from '../../contract/calls/rewards.ts'
 import { mostSamples } from '../../contract/calls/rewards.ts'
-import { UserError } from '../../contract/errors.ts'
 import { rewardConfigSchema } from '../../contract/reward-config.ts'
 import type { Recipe, RewardConfig } from '../../contract/reward-config.ts'
 import type { PromptRow, ScoredCompletion } from '../../contract/rewards.ts'
 import { createLiveBench } from '../../engine/rewards/bench/live-bench.ts'
-import { replaySteps } from '../../engine/rewards/bench/replay.ts'
 import { offsetsOf } from '../../engine/rewards/bench/reward-bench.ts'
 import { builtInSamples, datasetSamples } from '../../engine/rewards/bench/sample-rows.ts'
 import { combineGlobal, tokenRewards } from '../../engine/rewards/bus.ts'
@@ -22,8 +20,9 @@ import type { ScoreRow } from '../../engine/rewards/score.ts'
 import { checkFile, fileErrorCode } from '../../engine/models/json-file.ts'
 import { resourcePath } from '../../engine/runtime/paths.ts'
 import { promptRowSchema, readPromptFile } from '../../engine/training/prompts.ts'
-import { parseRunConfig, readMetrics, readRollouts, readRunDescription } from '../../engine/training/run-folder-reading.ts'
+import { parseRunConfig, readRollouts, readRunDescription } from '../../engine/training/run-folder-reading.ts'
 import { withChanges } from '../config-settings.ts'
+import { replayRun } from '../replay-run.ts'
 import { refuseCancelled } from './tool-work.ts'
 import type { Tools } from './tool-work.ts'
 
@@ -149,20 +148,15 @@ export const rewardTools: Tools<'rewards.samples' | 'rewards.score' | 'rewards.c
     return { problems: checker.check(text, path) }
   },
   'rewards.template': async () => ({ text: await readFile(resourcePath('rewards', 'example-reward.ts'), 'utf8') }),
-  'rewards.replay': async ({ directory, reward, estimator }, work) => {
-    const { config } = await readRunDescription(directory)
-    const other = reward === null ? config : { ...config, reward: { ...reward, ...(config.reward.recipe === 'custom' && reward['recipe'] === 'custom' ? { file: config.reward.file } : {}) } }
-    const changed = parseRunConfig(withChanges(other, estimator === null ? {} : { set: [{ path: ['estimator', 'name'], value: estimator }] }), composed)
-    const rows = (await readMetrics(directory)).values
-    const kept = rows.slice(-replayedSteps)
-    const steps = []
-    for (const [index, { step }] of kept.entries()) {
-      work.tell({ what: `Replaying step ${step}`, done: index, total: kept.length, unit: 'steps' })
+  'rewards.replay': async ({ directory, reward, estimator }, work) => replayRun(directory, {
+    newest: replayedSteps,
+    changed(before) {
+      const other = reward === null ? before : { ...before, reward: { ...reward, ...(before.reward.recipe === 'custom' && reward['recipe'] === 'custom' ? { file: before.reward.file } : {}) } }
+      return parseRunConfig(withChanges(other, estimator === null ? {} : { set: [{ path: ['estimator', 'name'], value: estimator }] }), composed)
+    },
+    onStep(step, done, total) {
+      work.tell({ what: `Replaying step ${step}`, done, total, unit: 'steps' })
       refuseCancelled(work)
-      const { values } = await readRollouts(directory, step)
-      if (values.length > 0) steps.push(...replaySteps(values, config, changed))
-    }
-    if (steps.length === 0) throw new UserError({ code: 'bad-input', what: 'this run has logged no rollouts yet', place: { file: directory } })
-    return { steps, left: rows.length - kept.length }
-  },
+    },
+  }),
 }
