@@ -1,5 +1,5 @@
 // Rewards for the page: what the tools process is asked, once every path in it was looked at, and the files a person opens and saves.
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import type { RewardCode, rewardFileCalls, rewardToolCalls } from '../contract/calls/rewards.ts'
@@ -9,6 +9,7 @@ import type { Desktop } from './desktop.ts'
 import type { GrantedPaths } from './granted-paths.ts'
 import type { LongWork } from './long-work.ts'
 import type { ToolsClient } from './tools-client.ts'
+import { writeText } from './write-text.ts'
 
 export type RewardHandlers = HandlersOf<typeof rewardToolCalls & typeof rewardFileCalls>
 
@@ -99,12 +100,4 @@ async function readText(path: string): Promise<string> {
   }
   if (text.length > longestFile) throw new UserError({ code: 'bad-input', what: `${basename(path)} is too long for a reward.`, place: { file: path }, expected: `at most ${longestFile} characters` })
   return text
-}
-
-async function writeText(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text)
-  } catch (error) {
-    throw new UserError({ code: 'storage', what: 'The file cannot be written.', place: { file }, expected: 'a place Satchel may write to', remedy: 'Choose another place.' }, { cause: error })
-  }
 }

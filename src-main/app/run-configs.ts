@@ -1,12 +1,13 @@
 // Configurations of runs for the page: the demo's, those of files, the paths in them, and what their longest case takes.
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { dryRunSchema } from '../contract/calls/runs.ts'
 import { UserError } from '../contract/errors.ts'
 import type { RunHandlers, RunServices } from './runs.ts'
+import { writeText } from './write-text.ts'
 
 type Config = Record<string, unknown>
 
@@ -84,13 +85,5 @@ export function createConfigHandlers({ demoFile, granted, desktop, library, supe
         await rm(file, { force: true })
       }
     },
-  }
-}
-
-async function writeText(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text)
-  } catch (error) {
-    throw new UserError({ code: 'storage', what: 'The file cannot be written.', place: { file }, expected: 'a place Satchel may write to', remedy: 'Choose another place.' }, { cause: error })
   }
 }
