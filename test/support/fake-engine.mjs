@@ -128,12 +128,15 @@ let seed = 1
 let step = 0
 let config = {}
 let checkpointAsked = false
+let leaving = false
 
 function say(event) {
   if (process.connected) process.send(event)
 }
 
 function sayState(state, message) {
+  // The step that was cut short must not take back the last word.
+  if (leaving) return
   const status = { state, step, totalSteps, pid: process.pid, host: hostname(), time: new Date().toISOString(), message }
   // Whole or not at all: others read it meanwhile.
   writeFileSync(join(directory, '.status.tmp'), JSON.stringify(status))
@@ -143,6 +146,7 @@ function sayState(state, message) {
 }
 
 function leave(code) {
+  leaving = true
   // The last message must have left before the process does.
   setTimeout(() => process.exit(code), 30)
 }
