@@ -1,5 +1,5 @@
 // A reward composed, tried and handed to a run, in the real app with the real tools: examples, weights, a function of one's own, a replay.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -12,8 +12,6 @@ import { violationsInBothThemes } from './axe.ts'
 const missing = inject('missing')
 /** Workers start, types are read, pages are rendered, perhaps on a busy machine. */
 const patience = 240_000
-/** Where pictures of the page are left, for whoever wants to look at them. */
-const pictures = process.env['SATCHEL_PICTURES'] ?? ''
 
 let home: string
 let app: OpenedApp
@@ -25,20 +23,6 @@ async function answerDialogs(path: string): Promise<void> {
     dialog.showOpenDialog = async () => ({ canceled: false, filePaths: [chosen] })
     dialog.showSaveDialog = async () => ({ canceled: false, filePath: chosen })
   }, path)
-}
-
-async function picture(name: string): Promise<void> {
-  if (pictures === '') return
-  mkdirSync(pictures, { recursive: true })
-  for (const [width, height] of [[1280, 800], [1920, 1080]] as const) {
-    await page.setViewportSize({ width, height })
-    for (const theme of ['Light', 'Dark']) {
-      await page.getByRole('group', { name: 'Theme', exact: true }).getByText(theme).click()
-      await page.waitForFunction((wanted) => document.documentElement.dataset['theme'] === wanted, theme.toLowerCase())
-      await page.screenshot({ path: join(pictures, `${name}-${width}-${theme.toLowerCase()}.png`) })
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 800 })
 }
 
 const summary = (): Promise<string> => page.getByTestId('bench-summary').innerText()
@@ -79,7 +63,6 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     await page.keyboard.press('End')
     expect((await page.getByTestId('reward-readout').innerText()).replaceAll('\n', ' ')).toMatch(/Word \d+ of \d+ Text .* Reward \u2212\d.* compiler/)
     expect(await page.locator('.flag').first().innerText()).toMatch(/compiler/)
-    await picture('completions')
     expect(await violationsInBothThemes(page)).toEqual([])
   })
 
@@ -90,7 +73,6 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     await weight.fill('2')
     await weight.press('Tab')
     await expect.poll(shownScore, { timeout: patience }).not.toBe(before)
-    await picture('composer')
     await weight.fill('much')
     await weight.press('Tab')
     await page.getByRole('alert').getByText('reward.compiler.globalWeight').waitFor()
@@ -107,7 +89,6 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     const repeat = page.getByRole('button', { name: 'Score three times' })
     await repeat.click()
     await page.getByText('Everything was scored 3 times.').waitFor({ timeout: patience })
-    await picture('sources')
     expect(await violationsInBothThemes(page)).toEqual([])
   })
 
@@ -119,7 +100,6 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     await page.getByLabel(/^More fields/).fill('{"answer": "42"}')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await expect.poll(summary, { timeout: patience }).toMatch(/^1 completion of 1 prompt: 100/)
-    await picture('pasted')
     expect(await violationsInBothThemes(page)).toEqual([])
     await choose('Examples')
   })
@@ -128,11 +108,9 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     await choose('Your own')
     await page.getByText('No type errors.').waitFor({ timeout: patience })
     await expect.poll(summary, { timeout: patience }).toMatch(/of 4 prompts/)
-    await picture('function')
     expect(await violationsInBothThemes(page)).toEqual([])
     await writeFunction("import type { RewardFunction } from 'satchel'\nconst score: RewardFunction = ({ completion }) => completion.size\nexport default score\n")
     await page.getByRole('status', { name: 'Type errors' }).getByText(/Row 2/).waitFor({ timeout: patience })
-    await picture('type-errors')
     await writeFunction("import type { RewardFunction } from 'satchel'\nconst score: RewardFunction = ({ completion }) => completion.length / 1000\nexport default score\n")
     await page.getByText('No type errors.').waitFor({ timeout: patience })
     await expect.poll(shownScore, { timeout: patience }).toMatch(/^G \+0\.1/)
@@ -169,7 +147,6 @@ describe.skipIf(missing !== '')(`rewards${missing === '' ? '' : ` (skipped: ${mi
     await page.getByRole('combobox', { name: 'Estimator' }).selectOption('grpo')
     await page.getByRole('button', { name: 'Replay', exact: true }).click()
     await page.getByText(/^In 4 steps/).waitFor({ timeout: patience })
-    await picture('replay')
     expect(await violationsInBothThemes(page)).toEqual([])
   })
 
