@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pageFactsSchema } from '../../../contract/render-service.ts'
 import type { Screenshot } from '../../../contract/rendered-document.ts'
-import { writeFileAtomically, writeFully } from '../../models/atomic-file.ts'
+import { writeFileAtomically, writeFully, writeJsonAtomically } from '../../models/atomic-file.ts'
 
 /** Name of the folder with pictures in a run folder. */
 export const picturesFolder = 'screenshots'
@@ -52,7 +52,7 @@ export function openPictureStore(folder: string, keep = Infinity): PictureStore 
     async write(hash, { png, facts }) {
       if (keep < 1) return
       // The picture comes last: where it is, its facts are.
-      await writeFileAtomically(factsOf(hash), async (handle) => writeFully(handle, Buffer.from(`${JSON.stringify(facts)}\n`, 'utf8')))
+      await writeJsonAtomically(factsOf(hash), facts)
       await writeFileAtomically(imageOf(hash), async (handle) => writeFully(handle, png))
       await prune()
     },
