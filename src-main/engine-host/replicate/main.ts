@@ -86,7 +86,7 @@ class Replication {
       const { values } = await readEvaluations(this.directory(experiment))
       written.set(`${experiment.method} ${experiment.seed}`, values.at(-1)?.samplesShown ?? [])
     }
-    const looks = await renderLooks([...[...written.values()].flat().map(({ text }) => text), ...references.values()])
+    const looks = await renderLooks([...written.values()].flat().flatMap(({ promptId, text }) => [text, references.get(promptId) ?? '']))
     return methodNames.filter((method) => method !== 'grpo').flatMap((method) => {
       const pairs = this.scale.seeds.flatMap((seed) => (written.get(`${method} ${seed}`) ?? []).flatMap(({ promptId, text }) => {
         const other = written.get(`grpo ${seed}`)?.find((sample) => sample.promptId === promptId)
