@@ -3,7 +3,7 @@
 // exceptions); this makes the page the same in every run and tells a program about them as politely as the DOM sandbox does.
 //
 // An entry of its own, evaluated before the kit: React's scheduler picks up its timers while it is being loaded.
-import { addTimer, dropTimer, epoch, nextInstant, PageDate, PageStorage, random, RealDate, runTimers, virtualTime } from './page-time.ts'
+import { alterBuiltIns, nextInstant, pageFurniture, runTimers, silent, silentConsole, virtualTime } from './page-time.ts'
 
 /** What the kit takes over from the environment. */
 export interface BrowserEnvironment {
@@ -35,7 +35,6 @@ const limited = (say: (...values: unknown[]) => void) => (...values: unknown[]):
   if (told++ < maximumMessages) say(...values)
 }
 const report = limited(nativeReport)
-const silent = (): void => {}
 
 /** An error keeps its name and message only: its stack names scripts of ours. */
 const described = (value: unknown): unknown => (value instanceof Error ? `${value.name}: ${value.message}` : value)
@@ -45,32 +44,17 @@ function define(name: string, value: unknown): void {
 }
 
 const furniture: Record<string, unknown> = {
-  setTimeout: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, false, values),
-  setInterval: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, true, values),
-  requestAnimationFrame: (callback: unknown) => addTimer(callback, 16, false, [virtualTime() + 16]),
-  requestIdleCallback: (callback: unknown) => addTimer(callback, 1, false, [{ didTimeout: false, timeRemaining: () => 10 }]),
-  performance: { now: virtualTime, timeOrigin: epoch, mark: silent, measure: silent },
-  Date: PageDate,
-  console: { log: silent, info: silent, debug: silent, trace: silent, table: silent, group: silent, groupEnd: silent, time: silent, timeEnd: silent, assert: silent, count: silent, dir: silent, warn: limited((...values) => warn(...values.map(described))), error: limited((...values) => tell(...values.map(described))) },
+  ...pageFurniture,
+  console: { ...silentConsole, warn: limited((...values) => warn(...values.map(described))), error: limited((...values) => tell(...values.map(described))) },
   reportError: report,
-  localStorage: new PageStorage(),
-  sessionStorage: new PageStorage(),
-  fetch: () => Promise.reject(new TypeError('there is no network here')),
-  alert: silent,
-  confirm: () => false,
-  prompt: () => null,
   print: silent,
-  scrollTo: silent,
 }
 for (const [name, value] of Object.entries(furniture)) define(name, value)
-for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback']) define(name, (id: number) => dropTimer(id))
 // Ways to other machines and to other processes; the window bars them as well.
 for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport', 'WebSocketStream', 'Worker', 'SharedWorker', 'SharedArrayBuffer', 'Notification', 'speechSynthesis']) delete page[name]
 // Without it React's scheduler takes the timers above.
 delete page['MessageChannel']
-Object.defineProperty(PageDate.prototype, 'constructor', { value: PageDate })
-Object.defineProperty(RealDate.prototype, 'constructor', { value: PageDate })
-Math.random = random
+alterBuiltIns()
 
 /** Two frames of the browser; where it draws none, a moment. */
 function breathe(): Promise<void> {

@@ -1,5 +1,5 @@
-// Time that stands still until it is moved, seeded chance, a date that follows that time, and storage in memory: what makes a generated page
-// the same in every run, whether it is shown in the sandbox or in a real browser. Everything is made of the page's own objects.
+// Time that stands still until it is moved, seeded chance, a date that follows that time, storage in memory, and no way out: what makes a
+// generated page the same in every run, whether it is shown in the sandbox or in a real browser. Everything is made of the page's own objects.
 
 type Callback = (...values: unknown[]) => void
 
@@ -16,7 +16,7 @@ let nextId = 1
 const timers = new Map<number, Timer>()
 
 /** Makes a timer; a frame is one of 16 milliseconds. */
-export function addTimer(callback: unknown, delay: unknown, every: boolean, values: readonly unknown[]): number {
+function addTimer(callback: unknown, delay: unknown, every: boolean, values: readonly unknown[]): number {
   const id = nextId++
   const wait = Math.max(0, Number(delay) || 0)
   if (typeof callback === 'function') timers.set(id, { id, callback: callback as Callback, values, every: every ? Math.max(1, wait) : undefined, at: now + wait })
@@ -52,7 +52,7 @@ export function runTimers(instant: number, onError: (error: unknown) => void): v
 }
 
 /** Forgets one timer. */
-export function dropTimer(id: number): void {
+function dropTimer(id: number): void {
   timers.delete(id)
 }
 
@@ -65,7 +65,7 @@ export function clearTimers(): void {
 let chance = 0x5a7c4e1
 
 /** The next number of the page's chance, 0 to below 1. */
-export function random(): number {
+function random(): number {
   chance = (chance + 0x6d2b79f5) | 0
   let mixed = Math.imul(chance ^ (chance >>> 15), 1 | chance)
   mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
@@ -73,10 +73,10 @@ export function random(): number {
 }
 
 /** 2026-01-01T12:00:00Z: the page's clock starts here. */
-export const epoch = 1_767_268_800_000
-export const RealDate = Date
+const epoch = 1_767_268_800_000
+const RealDate = Date
 
-export class PageDate extends RealDate {
+class PageDate extends RealDate {
   constructor(...values: []) {
     // With no argument a date is the present, and the present is virtual.
     if (values.length === 0) super(epoch + now)
@@ -87,7 +87,7 @@ export class PageDate extends RealDate {
   }
 }
 
-export class PageStorage {
+class PageStorage {
   readonly #values = new Map<string, string>()
   get length(): number {
     return this.#values.size
@@ -107,4 +107,34 @@ export class PageStorage {
   key(index: number): string | null {
     return [...this.#values.keys()][index] ?? null
   }
+}
+
+export const silent = (): void => {}
+
+/** A console that takes everything and keeps nothing; what becomes of warnings and errors is for the page's keeper to say. */
+export const silentConsole = { log: silent, info: silent, debug: silent, trace: silent, table: silent, group: silent, groupEnd: silent, time: silent, timeEnd: silent, assert: silent, count: silent, dir: silent }
+
+/** Global functions and objects of every page, by their names. */
+export const pageFurniture: Readonly<Record<string, unknown>> = {
+  setTimeout: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, false, values),
+  setInterval: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, true, values),
+  requestAnimationFrame: (callback: unknown) => addTimer(callback, 16, false, [virtualTime() + 16]),
+  requestIdleCallback: (callback: unknown) => addTimer(callback, 1, false, [{ didTimeout: false, timeRemaining: () => 10 }]),
+  ...Object.fromEntries(['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback'].map((name) => [name, dropTimer])),
+  performance: { now: virtualTime, timeOrigin: epoch, mark: silent, measure: silent },
+  Date: PageDate,
+  localStorage: new PageStorage(),
+  sessionStorage: new PageStorage(),
+  fetch: () => Promise.reject(new TypeError('there is no network here')),
+  alert: silent,
+  confirm: () => false,
+  prompt: () => null,
+  scrollTo: silent,
+}
+
+/** What a page would reach around its globals: chance, and the date behind every date. */
+export function alterBuiltIns(): void {
+  Object.defineProperty(PageDate.prototype, 'constructor', { value: PageDate })
+  Object.defineProperty(RealDate.prototype, 'constructor', { value: PageDate })
+  Math.random = random
 }

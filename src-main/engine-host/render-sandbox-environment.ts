@@ -4,7 +4,7 @@
 // An entry of its own, evaluated before the kit: React's scheduler picks up its timers while it is being loaded, and imports of
 // packages are always evaluated before the code beside them. What the kit needs of it is handed over through one global.
 
-import { addTimer, clearTimers, dropTimer, epoch, nextInstant, PageDate, PageStorage, random, RealDate, runTimers, virtualTime } from './page-time.ts'
+import { alterBuiltIns, clearTimers, nextInstant, pageFurniture, runTimers, silent, silentConsole, virtualTime } from './page-time.ts'
 
 /** What the kit takes over from the environment. */
 export interface PageEnvironment {
@@ -84,32 +84,17 @@ function btoa(text: unknown): string {
   return out
 }
 
-const silent = (): void => {}
-const clock = { now: virtualTime, timeOrigin: epoch, mark: silent, measure: silent }
-
 /** Puts the page's functions onto the global object of the context. */
 function furnish(page: Record<string, unknown>): void {
   Object.assign(page, {
     window: page,
     self: page,
-    setTimeout: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, false, values),
-    setInterval: (callback: unknown, delay?: unknown, ...values: unknown[]) => addTimer(callback, delay, true, values),
-    requestAnimationFrame: (callback: unknown) => addTimer(callback, 16, false, [virtualTime() + 16]),
-    requestIdleCallback: (callback: unknown) => addTimer(callback, 1, false, [{ didTimeout: false, timeRemaining: () => 10 }]),
+    ...pageFurniture,
     queueMicrotask: (callback: () => void) => void Promise.resolve().then(callback).catch((error: unknown) => record('errors', [error])),
-    performance: clock,
-    Date: PageDate,
-    console: { log: silent, info: silent, debug: silent, trace: silent, table: silent, group: silent, groupEnd: silent, time: silent, timeEnd: silent, assert: silent, count: silent, dir: silent, warn: (...values: unknown[]) => record('warnings', values), error: (...values: unknown[]) => record('errors', values) },
+    console: { ...silentConsole, warn: (...values: unknown[]) => record('warnings', values), error: (...values: unknown[]) => record('errors', values) },
     reportError: (error: unknown) => record('errors', [error]),
     navigator: { userAgent: 'Satchel', language: 'en-US', languages: ['en-US'], onLine: false },
     location: { href: 'about:blank', pathname: 'blank', protocol: 'about:', host: '', hostname: '', search: '', hash: '', origin: 'null', reload: silent, assign: silent, replace: silent },
-    localStorage: new PageStorage(),
-    sessionStorage: new PageStorage(),
-    fetch: () => Promise.reject(new TypeError('there is no network here')),
-    alert: silent,
-    confirm: () => false,
-    prompt: () => null,
-    scrollTo: silent,
     matchMedia: (media: string) => ({ media, matches: false, addEventListener: silent, removeEventListener: silent, addListener: silent, removeListener: silent }),
     getComputedStyle: (element: { style?: unknown }) => element.style ?? {},
     ResizeObserver: Observer,
@@ -120,10 +105,7 @@ function furnish(page: Record<string, unknown>): void {
     innerHeight: 800,
     devicePixelRatio: 1,
   })
-  for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback']) page[name] = (id: number) => dropTimer(id)
-  Object.defineProperty(PageDate.prototype, 'constructor', { value: PageDate })
-  Object.defineProperty(RealDate.prototype, 'constructor', { value: PageDate })
-  Math.random = random
+  alterBuiltIns()
 }
 
 const scope = globalThis as unknown as Record<string, unknown>
