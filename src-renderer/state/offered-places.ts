@@ -42,15 +42,14 @@ export async function takePlace(app: AppState, place: Place): Promise<void> {
       await app.controller.select(known.directory)
       return
     }
-    case 'run-config':
-      {
-        const read = await app.ask('runs.readConfig', { path: place.path })
-        if (read === undefined) return
-        app.draft.chooseConfig(read.config)
-        app.navigation.go('setup')
-        app.notices.tell(place.name, words.drop.config)
-      }
+    case 'run-config': {
+      const read = await app.ask('runs.readConfig', { path: place.path })
+      if (read === undefined) return
+      app.draft.chooseConfig(read.config)
+      app.navigation.go('setup')
+      app.notices.tell(place.name, words.drop.config)
       return
+    }
     case 'unknown':
       app.notices.fail({ code: 'bad-input', what: place.what, place: { file: place.name }, expected: '', remedy: '' }, words.drop.unknown)
   }

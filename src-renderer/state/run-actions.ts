@@ -20,21 +20,20 @@ export interface RunActions {
   readonly change: boolean
 }
 
-const nothing: RunActions = { start: false, pause: false, resume: false, stop: false, checkpoint: false, change: false }
-
 /** What may be pressed now. One run at a time: while any is live, no other starts. */
 export function runActions(view: AppView): RunActions {
-  if (view.selected?.summary.outside === true) return { ...nothing, start: view.load === 'ready' && view.pending === null && !view.runs.some(isLive) }
   const idle = view.load === 'ready' && view.pending === null
   const anyLive = view.runs.some(isLive)
-  const state = view.selected?.summary.state
-  const restartable = (state === 'stopped' || state === 'failed') && (view.selected?.summary.totalSteps ?? 0) > 0
+  // A run outside the runs folder is only looked at.
+  const own = view.selected?.summary.outside === true ? undefined : view.selected?.summary
+  const state = own?.state
+  const restartable = (state === 'stopped' || state === 'failed') && (own?.totalSteps ?? 0) > 0
   return {
     start: idle && !anyLive,
     pause: idle && state === 'running',
     resume: !idle ? false : state === 'paused' ? 'continue' : restartable && !anyLive ? 'restart' : false,
     checkpoint: idle && (state === 'running' || state === 'paused'),
-    change: idle && view.selected !== null && changeable(view.selected.summary),
+    change: idle && own !== undefined && changeable(own),
     stop: idle && (state === 'starting' || state === 'running' || state === 'paused' || state === 'stopping'),
   }
 }

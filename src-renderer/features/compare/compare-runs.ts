@@ -10,7 +10,7 @@ type Meant = Pick<RunSnapshot, 'description' | 'changes'>
 const ofNoMatter = new Set(['created', 'name', 'lengths'])
 
 /** Leaves of a configuration by path, lists as one leaf; a field that was changed on the way has all its values. */
-export function leavesOf({ description, changes }: Meant): Map<string, string> {
+function leavesOf({ description, changes }: Meant): Map<string, string> {
   const leaves = new Map<string, string>()
   const walk = (value: unknown, path: string): void => {
     if (isRecord(value) && Object.keys(value).length > 0) for (const [name, inner] of Object.entries(value)) walk(inner, path === '' ? name : `${path}.${name}`)

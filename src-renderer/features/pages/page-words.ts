@@ -1,5 +1,6 @@
 // A page's picture in words: for those who do not see it, and for what no picture tells. Pure.
 import type { ShownPage } from '../../../src-main/contract/calls/pages.ts'
+import { plural } from '../../state/number-format.ts'
 
 const longestText = 120
 
@@ -13,6 +14,6 @@ export function pictureWords(name: string, { state, text }: ShownPage): string {
 
 /** What was counted on it. */
 export function pageFacts({ state, elements, errors }: ShownPage): string {
-  const counted = `${elements} ${elements === 1 ? 'element' : 'elements'}, ${errors.length === 0 ? 'no errors' : errors.length === 1 ? '1 error' : `${errors.length} errors`}`
+  const counted = `${plural(elements, 'element')}, ${errors.length === 0 ? 'no errors' : plural(errors.length, 'error')}`
   return state === 'blank' ? `${counted}. Its pixels are all of one colour.` : `${counted}.`
 }

@@ -4,6 +4,7 @@ import type { Recipe } from '../../../src-main/contract/reward-config.ts'
 import { gateNames } from '../../../src-main/contract/rewards.ts'
 import type { RolloutRecord } from '../../../src-main/contract/events.ts'
 import { compact, percent, plural, signed, unknown } from '../../state/number-format.ts'
+import type { TokenFact } from '../rollouts/token-facts.ts'
 import { visibleTokenText } from '../rollouts/token-lines.ts'
 
 /** Tokens painted by everything together, or by the local signal of one source. */
@@ -21,13 +22,8 @@ export function paintedSample(sample: RewardSample, scored: ScoredSample, paint:
   }
 }
 
-export interface Fact {
-  readonly label: string
-  readonly value: string
-}
-
 /** Every number of one token: its reward and what each source put on it. */
-export function tokenRewardFacts(rollout: RolloutRecord, scored: ScoredSample, token: number, exact: boolean): Fact[] {
+export function tokenRewardFacts(rollout: RolloutRecord, scored: ScoredSample, token: number, exact: boolean): TokenFact[] {
   return [
     { label: exact ? 'Token' : 'Word', value: `${token + 1} of ${scored.starts.length}` },
     { label: 'Text', value: visibleTokenText(rollout, token) },

@@ -2,7 +2,8 @@
 import type { RewardSample, SampleSource } from '../../../src-main/contract/calls/rewards.ts'
 import type { Recipe } from '../../../src-main/contract/reward-config.ts'
 import type { Draft } from '../setup/draft.ts'
-import { compositionOf, recipes, rewardOf } from './composition.ts'
+import { recipeOf } from '../../state/recipe-of.ts'
+import { compositionOf, rewardOf } from './composition.ts'
 
 /** The function in the editor. `saved` is its text when it was last read or written. */
 export interface EditedCode {
@@ -53,7 +54,7 @@ export const rememberedReward = {
   },
   /** Takes a whole reward over, and shows its recipe; one that names none is React's. */
   take(reward: Draft): void {
-    recipe = recipes.find((known) => known === reward['recipe']) ?? 'react'
+    recipe = recipeOf({ reward })
     drafts = { ...drafts, [recipe]: compositionOf({ ...rewardOf({ reward }), recipe }) }
   },
   edit(next: EditedCode): void {

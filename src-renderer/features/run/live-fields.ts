@@ -4,6 +4,7 @@ import { formOf } from '../../../src-main/contract/form.ts'
 import { configAtStep, liveSettings } from '../../../src-main/contract/run-changes.ts'
 import type { LiveSetting } from '../../../src-main/contract/run-changes.ts'
 import { runConfigSchema } from '../../../src-main/contract/run-config.ts'
+import { readControl } from '../setup/control-text.ts'
 import type { RunView } from '../../state/run-view.ts'
 
 export interface LiveField extends LiveSetting {
@@ -28,11 +29,11 @@ export function liveFields({ description, changes }: Pick<RunView, 'description'
 /** What a person typed, against what is: the fields that differ, and those that are no numbers. */
 export function askedSettings(fields: readonly LiveField[], typed: Readonly<Record<string, string>>): { readonly settings: LiveSetting[]; readonly wrong: string[] } {
   const read = fields.flatMap(({ field, value }) => {
-    const text = typed[field]?.trim().replace(',', '.').replace(/\u2212/g, '-')
-    return text === undefined || text === '' ? [] : [{ field, value: Number(text), before: value }]
+    const said = readControl({ kind: 'number' }, false, typed[field] ?? '')
+    return said === '' ? [] : [{ field, said, value }]
   })
   return {
-    settings: read.filter(({ value, before }) => Number.isFinite(value) && value !== before).map(({ field, value }) => ({ field, value })),
-    wrong: read.filter(({ value }) => !Number.isFinite(value)).map(({ field }) => field),
+    settings: read.flatMap(({ field, said, value }) => (typeof said === 'number' && said !== value ? [{ field, value: said }] : [])),
+    wrong: read.filter(({ said }) => typeof said !== 'number').map(({ field }) => field),
   }
 }

@@ -10,7 +10,7 @@ export function sizeWords(bytes: number): string {
 }
 
 /** The largest of the three peaks, bytes. */
-export function peakOf({ peaks }: MemoryPlanView): number {
+function peakOf({ peaks }: MemoryPlanView): number {
   return Math.max(peaks.generation, peaks.training, peaks.resume)
 }
 
