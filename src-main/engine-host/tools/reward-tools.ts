@@ -17,8 +17,9 @@ import { checkReward } from '../../engine/rewards/check-reward.ts'
 import { bundleRewardText, createCodeChecker } from '../../engine/rewards/custom/custom-code.ts'
 import type { CodeChecker } from '../../engine/rewards/custom/custom-code.ts'
 import type { ScoreRow } from '../../engine/rewards/score.ts'
-import { checkFile, fileErrorCode } from '../../engine/models/json-file.ts'
+import { checkFile } from '../../engine/models/json-file.ts'
 import { resourcePath } from '../../engine/runtime/paths.ts'
+import { processExists } from '../../engine/runtime/process-exists.ts'
 import { promptRowSchema, readPromptFile } from '../../engine/training/prompts.ts'
 import { parseRunConfig, readRollouts, readRunDescription } from '../../engine/training/run-folder-reading.ts'
 import { withChanges } from '../config-settings.ts'
@@ -44,21 +45,11 @@ const codeFolderName = /^satchel-reward-(\d+)-/
 function openCodeFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     const owner = codeFolderName.exec(name)?.[1]
-    if (owner !== undefined && !isAlive(Number(owner))) rmSync(join(tmpdir(), name), { recursive: true, force: true })
+    if (owner !== undefined && !processExists(Number(owner))) rmSync(join(tmpdir(), name), { recursive: true, force: true })
   }
   const folder = mkdtempSync(join(tmpdir(), `satchel-reward-${process.pid}-`))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-function isAlive(id: number): boolean {
-  try {
-    process.kill(id, 0)
-    return true
-  } catch (error) {
-    // It lives and belongs to somebody else.
-    return fileErrorCode(error) === 'EPERM'
-  }
 }
 
 /** The text as a file that stands by itself, named by what is in it: the same text is the same reward. */
