@@ -11,7 +11,7 @@ export type ToolHandlers = HandlersOf<typeof forwardedCalls>
 
 /** Fields of requests that hold paths. */
 const pathFields = ['path', 'model'] as const
-/** A person may type the model of a run into the form; a plan reads nothing of it but its geometry. */
+/** A person may type a run's model and prompts into the form; a plan tells their geometry and a length, and nothing that stands in them. */
 const ofAnyPath: readonly ForwardedName[] = ['models.plan']
 
 export interface ToolCallOptions {

@@ -28,8 +28,6 @@ export interface ModelsState {
   download(repository: string): Promise<void>
 }
 
-const plannedPromptTokens = 256
-
 export function createModelsState(bridge: SatchelBridge, notices: Notices): ModelsState {
   let load = $state<ModelsState['load']>('loading')
   let list = $state.raw<ModelList | null>(null)
@@ -95,7 +93,7 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
     },
     async plan(path, precision) {
       plans.set(path, { precision, plan: plans.get(path)?.plan ?? null })
-      const outcome = await bridge.call('models.plan', { path, run: { weights: { precision } }, promptTokens: plannedPromptTokens })
+      const outcome = await bridge.call('models.plan', { path, run: { weights: { precision } } })
       if (outcome.ok) plans.set(path, { precision, plan: outcome.value })
       else {
         plans.delete(path)

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DatasetMapping } from '../../src-main/contract/calls/datasets.ts'
 import type { Progress } from '../../src-main/contract/calls/tasks.ts'
+import type { ToolResponse } from '../../src-main/contract/tools.ts'
 import { engineEnvironment } from '../../src-main/app/engine-environment.ts'
 import { createToolsClient } from '../../src-main/app/tools-client.ts'
 import type { ToolsClient } from '../../src-main/app/tools-client.ts'
@@ -111,11 +112,24 @@ describe('models', () => {
   })
 
   it('are planned for, part by part', async () => {
-    const plan = await tools.ask('models.plan', { path: builtIn, run: { rollout: { promptsPerStep: 4 } }, promptTokens: 64 })
-    expect(plan.fits).toBe(true)
+    const plan = await tools.ask('models.plan', { path: builtIn, run: { rollout: { promptsPerStep: 4 } } })
+    expect(plan).toMatchObject({ fits: true, promptTokens: 256, promptsRead: false })
     expect(plan.parts.map(({ part }) => part)).toContain('weights')
     expect(plan.peaks.training).toBeGreaterThan(plan.peaks.resume)
-    await expect(tools.ask('models.plan', { path: builtIn, run: { rollout: { promptsPerStep: -1 } }, promptTokens: 64 })).rejects.toThrow(/rollout\.promptsPerStep/)
+    await expect(tools.ask('models.plan', { path: builtIn, run: { rollout: { promptsPerStep: -1 } } })).rejects.toThrow(/rollout\.promptsPerStep/)
+  })
+
+  it('are planned for with the longest of the prompts that are read, again after they have changed', async () => {
+    const prompts = file('lengths.jsonl', '{"prompt": "a"}\n{"prompt": "a button"}\n')
+    const planned = (): Promise<ToolResponse<'models.plan'>> => tools.ask('models.plan', { path: builtIn, run: { data: { prompts } } })
+    const before = await planned()
+    expect(before.promptsRead).toBe(true)
+    file('lengths.jsonl', `{"prompt": "${'a button '.repeat(40)}"}\n`)
+    const after = await planned()
+    expect(after.promptTokens).toBeGreaterThan(before.promptTokens + 39)
+    expect(after.peaks.training).toBeGreaterThan(before.peaks.training)
+    file('lengths.jsonl', 'no JSON')
+    expect(await planned()).toMatchObject({ promptTokens: 256, promptsRead: false })
   })
 })
 

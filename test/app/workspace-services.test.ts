@@ -58,8 +58,8 @@ describe('paths of the page', () => {
 
   it('may be typed where only a plan is made of them, as a run may be started with a path that was typed', async () => {
     const handlers = createToolHandlers({ tools: toolsThatAnswer({}), paths, work: createLongWork(() => undefined), onAnswer: () => undefined })
-    await handlers['models.plan']({ path: '/typed/model', run: {}, promptTokens: 8 })
-    expect(asked.at(-1)).toEqual(['models.plan', { path: resolve('/typed/model'), run: {}, promptTokens: 8 }])
+    await handlers['models.plan']({ path: '/typed/model', run: {} })
+    expect(asked.at(-1)).toEqual(['models.plan', { path: resolve('/typed/model'), run: {} }])
   })
 
   it('come from dialogs and drops', async () => {

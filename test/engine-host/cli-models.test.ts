@@ -125,6 +125,15 @@ describe('models plan', () => {
     const tight = (await satchel('models', 'plan', 'built-in', '--memory', '0.5')).stdout
     expect(tight).toMatch(/This does not fit into 512\.0 MiB: .* are missing/)
     expect(tight).toMatch(/training\.microBatchTokens 2048: /)
+    expect(tight).toContain('taken to have up to 256 tokens')
+  })
+
+  it('reckons with the longest prompt of the data, and refuses data that cannot be read', async () => {
+    await writeFile(inFolder('two.jsonl'), '{"prompt": "a"}\n{"prompt": "a button and a list"}\n')
+    const inspected = (await satchel('data', 'inspect', 'two.jsonl', '--model', 'model', '--json')).json<{ promptTokens: { most: number } }>()
+    const plan = (await satchel('models', 'plan', 'model', '--data', 'two.jsonl', '--new-tokens', '16', '--json')).json<{ lengths: { promptTokens: number }; promptTokensKnown: boolean }>()
+    expect(plan).toMatchObject({ lengths: { promptTokens: inspected.promptTokens.most }, promptTokensKnown: true })
+    expect((await satchel('models', 'plan', 'model', '--data', 'missing.jsonl')).stderr).toContain('missing.jsonl')
   })
 
   it('refuses lengths the model cannot hold, naming the option', async () => {

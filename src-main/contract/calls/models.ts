@@ -72,6 +72,10 @@ export type Verification = z.infer<typeof verificationSchema>
 
 export const memoryPlanSchema = z.object({
   model: z.string(),
+  /** Tokens of the longest prompt that were planned for. */
+  promptTokens: z.int().min(1),
+  /** Whether they are those of the run's own prompts, and not assumed. */
+  promptsRead: z.boolean(),
   layout: z.enum(['whole', 'layered']),
   /** Parts that are not zero, in the order they are spoken of; bytes. */
   parts: z.array(z.object({ part: z.string(), label: z.string(), bytes: z.number() })),
@@ -95,9 +99,9 @@ export const modelCalls = {
   'models.import': { request: z.object({ path: pathSchema, name: z.string().min(1).max(100).optional(), task: taskSchema }).strict(), response: modelEntrySchema },
   /** `accept`: files that changed since the last time are taken as they are now. */
   'models.verify': { request: z.object({ path: pathSchema, accept: z.boolean(), generate: z.boolean(), task: taskSchema }).strict(), response: verificationSchema },
-  /** What a run would need in memory. `run` holds the fields of a run's configuration that are not at their defaults. */
+  /** What a run would need in memory. `run` holds the fields of a run's configuration that are not at their defaults; its prompts are read for their lengths. */
   'models.plan': {
-    request: z.object({ path: pathSchema, run: z.record(z.string(), z.unknown()), promptTokens: z.int().min(1).max(1_000_000) }).strict(),
+    request: z.object({ path: pathSchema, run: z.record(z.string(), z.unknown()) }).strict(),
     response: memoryPlanSchema,
   },
   /** The one call that uses the network. Cancelled, it keeps what has come; called again, it goes on from there. */

@@ -5,16 +5,17 @@ import { totalmem } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import type { BaseEntry, MemoryPlanView, ModelEntry, ModelList } from '../../contract/calls/models.ts'
 import { UserError } from '../../contract/errors.ts'
-import { runConfigSchema } from '../../contract/run-config.ts'
+import { runConfigSchema, type RunConfig } from '../../contract/run-config.ts'
 import { asStorageError, removeQuietly, temporaryNeighbour } from '../../engine/models/atomic-file.ts'
 import type { FoundModel } from '../../engine/models/discover.ts'
-import { openModelFolder } from '../../engine/models/model-folder.ts'
+import { openModelFolder, type ModelFolder } from '../../engine/models/model-folder.ts'
 import { addToLibrary, checkModelName, readLibrary, recordVerification, removeFromLibrary } from '../../engine/models/model-library.ts'
 import type { RecordedVerification } from '../../engine/models/model-library.ts'
 import { baseModels, findBase, modelBytes, summariseModel } from '../../engine/models/model-summary.ts'
 import type { ModelSummary } from '../../engine/models/model-summary.ts'
 import { recordOf, verifyModel } from '../../engine/models/verify.ts'
 import { adviseMemory, planMemory } from '../../engine/training/memory-plan.ts'
+import { assumedPromptTokens, longestPromptTokens } from '../../engine/training/prompt-lengths.ts'
 import { planParts } from '../cli-plan.ts'
 import { findModels, modelsFolder } from '../model-names.ts'
 import { writeAFewTokens } from '../model-trial.ts'
@@ -127,21 +128,45 @@ async function importModel(path: string, name: string, work: ToolWork): Promise<
   return usableEntry({ name: basename(target), source: 'library', path: resolve(target) })
 }
 
-async function planFor(path: string, run: Readonly<Record<string, unknown>>, promptTokens: number): Promise<MemoryPlanView> {
+/** Longest prompts by what they depend on: the form asks again with every change, and seldom with other prompts. */
+const promptLengths = new Map<string, Promise<number>>()
+const keptLengths = 32
+
+/**
+ * Tokens of the longest prompt; undefined where there are no prompts that can be read. Why they cannot is said where they are chosen, and
+ * when the run starts: the path was typed, and nothing of what lies there is repeated here.
+ */
+async function knownLength(model: ModelFolder, run: RunConfig): Promise<number | undefined> {
+  const found = await Promise.all([run.model, run.data.prompts].map((path) => stat(path).catch(() => undefined)))
+  const key = JSON.stringify([run.model, run.data.prompts, run.chat, ...found.map((file) => file && [file.size, file.mtimeMs])])
+  let length = promptLengths.get(key)
+  if (length === undefined) {
+    length = longestPromptTokens(model, run)
+    promptLengths.set(key, length)
+    const [oldest] = promptLengths.keys()
+    if (promptLengths.size > keptLengths && oldest !== undefined) promptLengths.delete(oldest)
+  }
+  return length.catch(() => undefined)
+}
+
+async function planFor(path: string, run: Readonly<Record<string, unknown>>): Promise<MemoryPlanView> {
   const parsed = runConfigSchema.safeParse({ data: { prompts: '-' }, ...run, model: path })
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     throw new UserError({ code: 'bad-input', what: issue?.message ?? 'the configuration is not valid', place: { field: issue?.path.join('.') } })
   }
   const folder = await openModelFolder(path)
-  await folder.close()
+  const known = await knownLength(folder, parsed.data).finally(() => folder.close())
   const memory = totalmem()
+  const promptTokens = known ?? assumedPromptTokens
   const lengths = { promptTokens, longest: promptTokens + parsed.data.rollout.maxNewTokens }
   const plan = planMemory(folder.config, parsed.data, lengths, memory)
   const { generationPeak, trainingPeak, resumePeak } = plan
   const fits = Math.max(generationPeak, trainingPeak, resumePeak) <= memory
   return {
     model: path,
+    promptTokens,
+    promptsRead: known !== undefined,
     layout: plan.layout,
     parts: planParts.flatMap(([part, label]) => (Number(plan[part]) === 0 ? [] : [{ part, label, bytes: Number(plan[part]) }])),
     peaks: { generation: generationPeak, training: trainingPeak, resume: resumePeak },
@@ -185,7 +210,7 @@ export const modelTools: Tools<'models.list' | 'models.add' | 'models.remove' | 
     const { usable, sentence, checks, files } = result
     return { path, usable, sentence, checks: checks.map(({ name, state, what }) => ({ name, state, what })), files: files.map(({ name, bytes, sha256, matches }) => ({ name, bytes, sha256, matches })) }
   },
-  'models.plan': ({ path, run, promptTokens }) => planFor(path, run, promptTokens),
+  'models.plan': ({ path, run }) => planFor(path, run),
   'models.download': async ({ repository }, work) => {
     // Loaded when a person asks for a download and never before: nothing else has code in memory that could open a socket.
     const { downloadInto } = await import('./download.ts')

@@ -20,6 +20,11 @@ export function planVerdict(plan: MemoryPlanView): string {
   return `Does not fit: ${sizeWords(peak)} of ${sizeWords(plan.memory)}, ${sizeWords(peak - plan.memory)} are missing.`
 }
 
+/** Which prompts the plan was made for. */
+export function planLength({ promptTokens, promptsRead }: Pick<MemoryPlanView, 'promptTokens' | 'promptsRead'>): string {
+  return promptsRead ? `For the longest of its prompts, ${promptTokens} tokens.` : `For prompts of up to ${promptTokens} tokens, until there are some that can be read.`
+}
+
 /** A plan this far from what was measured is worth a word. */
 const tolerance = 0.2
 

@@ -58,7 +58,7 @@ describe('the card', () => {
   })
 
   it('shows a plan that does not fit, with what to change', async () => {
-    const plan = { model: model.path, layout: 'layered' as const, parts: [{ part: 'weights', label: 'weights', bytes: 12 * 2 ** 30 }], peaks: { generation: 2 ** 30, training: 20 * 2 ** 30, resume: 2 ** 30 }, memory: 16 * 2 ** 30, fits: false, advice: [{ change: 'weights.precision int4', trainingPeak: 6 * 2 ** 30 }] }
+    const plan = { model: model.path, promptTokens: 256, promptsRead: false, layout: 'layered' as const, parts: [{ part: 'weights', label: 'weights', bytes: 12 * 2 ** 30 }], peaks: { generation: 2 ** 30, training: 20 * 2 ** 30, resume: 2 ** 30 }, memory: 16 * 2 ** 30, fits: false, advice: [{ change: 'weights.precision int4', trainingPeak: 6 * 2 ** 30 }] }
     expect(textOf({ model }, await after({ 'models.plan': () => plan }, (state) => state.plan(model.path, 'fp32')))).toMatch(/20\.0 GiB.*4\.0 GiB more than this machine has.*weights\.precision int4 6\.0 GiB.*weights 12\.0 GiB/)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dryRunWords } from '../../../src-renderer/features/setup/plan-words.ts'
+import { dryRunWords, planLength } from '../../../src-renderer/features/setup/plan-words.ts'
 import { formOf } from '../../../src-main/contract/form.ts'
 import { estimatorNames } from '../../../src-main/contract/estimator-config.ts'
 import { runConfigSchema } from '../../../src-main/contract/run-config.ts'
@@ -117,6 +117,11 @@ describe('the arithmetic', () => {
 })
 
 describe('what was measured of the longest case', () => {
+  it('is told with the prompts it was made for', () => {
+    expect(planLength({ promptTokens: 61, promptsRead: true })).toBe('For the longest of its prompts, 61 tokens.')
+    expect(planLength({ promptTokens: 256, promptsRead: false })).toMatch(/^For prompts of up to 256 tokens, until/)
+  })
+
   const measured = { rollouts: 64, promptTokens: 90, newTokens: 160, seconds: { load: 3, generate: 20, update: 10, step: 30 }, updates: 1, peakBytes: 2 * 2 ** 30, plannedBytes: 3 * 2 ** 30, memoryBytes: 16 * 2 ** 30 }
   it('stands beside the plan, which is told to be wrong where it is', () => {
     expect(dryRunWords(measured, 80)).toEqual([
