@@ -106,6 +106,19 @@ describe.skipIf(missing !== '')(`the page before its double${missing === '' ? ''
       expect(asked.reduce((sum, { count }) => sum + count, 0)).toBeLessThan(1000)
     })
 
+    it('names the row a key goes to at once, before anything is drawn', async () => {
+      const named = await page.getByRole('grid', { name: 'Rows' }).evaluate(async (grid) => {
+        const names: (string | null)[] = []
+        for (const key of ['End', 'PageUp', 'Home']) {
+          grid.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))
+          await Promise.resolve()
+          names.push(grid.getAttribute('aria-activedescendant'))
+        }
+        return names
+      })
+      expect(named).toEqual(['row-999999', expect.stringMatching(/^row-9999\d\d$/), 'row-0'])
+    })
+
     it('goes to its last row and back by a key', async () => {
       const grid = page.getByRole('grid', { name: 'Rows' })
       await grid.focus()
