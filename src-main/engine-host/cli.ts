@@ -7,6 +7,7 @@ import { addAdvantageCommand } from './cli-advantages.ts'
 import { addControlCommand } from './cli-control.ts'
 import { addExportCommand } from './cli-export.ts'
 import { addInferenceCommands } from './cli-inference.ts'
+import { addJudgeCommand } from './cli-judge.ts'
 import { addModelCommands } from './cli-models.ts'
 import { printFailure, printResult } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
@@ -34,6 +35,7 @@ function createProgram(asJson: (json: boolean) => void): Command {
   addControlCommand(program, answer)
   addInferenceCommands(program, answer)
   addScoreCommands(program, answer)
+  addJudgeCommand(program, answer)
   addProblemCommands(program, answer)
   addAdvantageCommand(program, answer)
   addModelCommands(program, answer)

@@ -19,6 +19,5 @@ export async function tryServer({ server }: ToolRequest<'judge.try'>, work: Tool
     throw error
   })
   opened.dispose()
-  const [, model] = JSON.parse(opened.identity) as [address: string, model: string]
-  return { model, seconds: (performance.now() - started) / 1000 }
+  return { model: opened.model, seconds: (performance.now() - started) / 1000 }
 }

@@ -10,6 +10,8 @@ export interface JudgeMessage {
 
 /** A model that answers. */
 export interface JudgeBackend {
+  /** The model that answers, as a person knows it. */
+  readonly model: string
   /** Names what answers, for the cache: under another identity answers are others. */
   readonly identity: string
   /**

@@ -21,6 +21,7 @@ import type { PatientJudge } from './patience.ts'
 
 /** Gives each step of a solution a number from -1 (wrong) to 1 (right). */
 export interface StepModel {
+  readonly model: string
   readonly identity: string
   /** @throws JudgeFailure when it cannot */
   steps(problem: string, steps: readonly string[]): Promise<number[]>
@@ -60,7 +61,7 @@ export function createJudgedRewards(pool: RewardPool, { config, judges, cache, d
 }
 
 async function withJudges(item: ScoreItem, scored: ScoredCompletion, config: RewardConfig, judges: readonly Judge[], cache: JudgeCache): Promise<ScoredCompletion> {
-  const said = reachedJudges(scored, config) ? await Promise.all(judges.map((judge) => sourceOf(judge, item, config, cache))) : judges.map(({ source }) => notAsked(source))
+  const said = reachedJudges(scored, config) ? await Promise.all(judges.map((judge) => judgedSource(judge, item, config, cache))) : judges.map(({ source }) => notAsked(source))
   const { global: _global, outcome: _outcome, spans: _spans, sources, ...parts } = scored
   return assemble({ ...parts, sources: [...sources.filter(({ source }) => judges.every((judge) => judge.source !== source)), ...said] }, config)
 }
@@ -80,7 +81,8 @@ function reachedJudges({ stages, sources }: ScoredCompletion, { recipe }: Reward
 
 const notAsked = (source: string): SourceScore => ({ source, global: 0, spans: [], milliseconds: 0 })
 
-async function sourceOf(judge: Judge, item: ScoreItem, config: RewardConfig, cache: JudgeCache): Promise<SourceScore> {
+/** What one judge says of a completion, cached by content. A judge that gives nothing usable is the `failure` of its source. */
+export async function judgedSource(judge: Judge, item: Pick<ScoreItem, 'row' | 'text'>, config: RewardConfig, cache: JudgeCache): Promise<SourceScore> {
   const started = performance.now()
   try {
     const said = await ask(judge, item, config, cache)
@@ -93,7 +95,7 @@ async function sourceOf(judge: Judge, item: ScoreItem, config: RewardConfig, cac
 
 type Said = Pick<SourceScore, 'global' | 'spans' | 'failure'>
 
-async function ask(judge: Judge, { row, text }: ScoreItem, config: RewardConfig, cache: JudgeCache): Promise<Said> {
+async function ask(judge: Judge, { row, text }: Pick<ScoreItem, 'row' | 'text'>, config: RewardConfig, cache: JudgeCache): Promise<Said> {
   const key = (...content: string[]): string => judgeKey('1', judge.kind, judge.by.identity, judge.kind === 'step-model' ? '' : judge.prompts.source, row.prompt, ...content)
   switch (judge.kind) {
     case 'code': {

@@ -50,7 +50,7 @@ export async function openRewards({ config, workers, judgeFile, camera: given, o
   }
 }
 
-type Keep = <One extends { dispose(): void }>(one: One) => One
+export type Keep = <One extends { dispose(): void }>(one: One) => One
 
 /** Without a browser pages are judged by their document alone, and that is said. */
 async function openGateCamera(config: RewardConfig, keep: Keep, onNotice: OpenRewardsOptions['onNotice']): Promise<PageCamera | undefined> {
@@ -61,7 +61,12 @@ async function openGateCamera(config: RewardConfig, keep: Keep, onNotice: OpenRe
   return undefined
 }
 
-async function openJudges(config: RewardConfig, keep: Keep, camera: PageCamera | undefined): Promise<Judge[]> {
+/**
+ * Opens the judges of a reward, each of which is kept by whoever ends it.
+ * @param camera a browser that is open already; where it is left out and a judge wants pictures, one is opened
+ * @throws UserError saying what a judge lacks
+ */
+export async function openJudges(config: RewardConfig, keep: Keep, camera?: PageCamera): Promise<Judge[]> {
   const { judge } = config
   switch (config.recipe) {
     case 'react':
@@ -127,6 +132,7 @@ async function openJudge(judge: Exclude<JudgeConfig, { kind: 'none' }>): Promise
   const { model, precision, maximumAnswerTokens, timeoutSeconds } = judge
   const child = await startJudgeProcess({ kind: 'open-model', config: { model, precision, maximumAnswerTokens } })
   const backend: JudgeBackend = {
+    model,
     identity: child.identity,
     async ask(messages, signal) {
       const answer = await child.work({ kind: 'ask', messages: messages.map(({ role, text }) => ({ role, text })), seconds: timeoutSeconds }, signal)
@@ -144,6 +150,7 @@ const stepModelSeconds = 300
 async function openStepModel(config: MathsRewardConfig['prm']): Promise<StepModel> {
   const child = await startJudgeProcess({ kind: 'open-step-model', config })
   return {
+    model: config.folder,
     identity: child.identity,
     async steps(problem, steps) {
       const answer = await child.work({ kind: 'steps', problem, steps }, AbortSignal.timeout(stepModelSeconds * 1_000))

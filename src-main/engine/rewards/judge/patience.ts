@@ -14,6 +14,7 @@ export interface PatienceOptions {
 }
 
 export interface PatientJudge {
+  readonly model: string
   readonly identity: string
   /** @throws JudgeFailure when there is no answer in time */
   ask(messages: readonly JudgeMessage[]): Promise<string>
@@ -41,6 +42,7 @@ export function createPatientJudge(backend: JudgeBackend, { timeoutSeconds, retr
     }
   }
   return {
+    model: backend.model,
     identity: backend.identity,
     ask: (messages) =>
       gate(async () => {

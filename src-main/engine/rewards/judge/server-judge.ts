@@ -31,6 +31,7 @@ export async function openServerJudge(config: ServerJudgeConfig, signal: AbortSi
   const model = await chooseModel(client, config, key, signal)
   await tryOut(client, model, key, signal, picture)
   return {
+    model,
     identity: JSON.stringify([client.address, model, config.maximumAnswerTokens]),
     async ask(messages, within) {
       const body = { model, messages: messages.map(asMessage), temperature: 0, seed: 0, max_tokens: config.maximumAnswerTokens, stream: false }

@@ -34,6 +34,7 @@ interface Said extends PatientJudge {
 function saying(...answers: (string | JudgeFailure)[]): Said {
   const asked: (readonly JudgeMessage[])[] = []
   return {
+    model: 'test',
     identity: 'test',
     asked,
     ask(messages) {
@@ -181,7 +182,7 @@ describe('judges of steps', () => {
   it('may be a model that gives numbers, asked once', async () => {
     const config = rewardConfig({ recipe: 'maths', stepChecks: { by: 'model' }, prm: { folder: 'prm' } })
     let times = 0
-    const by = { identity: 'prm', steps: (_problem: string, steps: readonly string[]) => Promise.resolve((times++, steps.map((_, index) => 0.5 - 0.4 * index))), dispose: () => undefined }
+    const by = { model: 'prm', identity: 'prm', steps: (_problem: string, steps: readonly string[]) => Promise.resolve((times++, steps.map((_, index) => 0.5 - 0.4 * index))), dispose: () => undefined }
     const cache = createJudgeCache()
     const scored = await score(config, [{ kind: 'step-model', source: 'steps', by }], () => verdict(config), [solution, 'no step', solution], cache)
     expect(sourceIn(scored[0], 'steps')?.spans.map(({ value }) => value)).toEqual([0.5, 0.09999999999999998, -0.30000000000000004])
@@ -210,6 +211,6 @@ describe('a judge of whole completions', () => {
 })
 
 it('a failure that is none of the judge\'s is not swallowed', async () => {
-  const by: PatientJudge = { identity: 'test', ask: () => Promise.reject(new Error('broken invariant')), dispose: () => undefined }
+  const by: PatientJudge = { model: 'test', identity: 'test', ask: () => Promise.reject(new Error('broken invariant')), dispose: () => undefined }
   await expect(score(react, [await codeJudge(by)], () => passed(react, reactSources), [text])).rejects.toThrow('broken invariant')
 })
