@@ -2,6 +2,7 @@
 import type { Component } from 'svelte'
 import type { AppState } from '../state/app-state.svelte.ts'
 import type { IconName } from '../ui/icons.ts'
+import { words } from '../words.ts'
 import DatasetsPage from './datasets-page.svelte'
 import HomePage from './home-page.svelte'
 import ModelsPage from './models-page.svelte'
@@ -27,18 +28,15 @@ export interface Page {
 }
 
 export const pages: readonly [Page, ...Page[]] = [
-  { id: 'home', title: 'Home', icon: 'home', group: 'start', component: HomePage },
-  { id: 'models', title: 'Models', icon: 'model', group: 'prepare', component: ModelsPage },
-  { id: 'datasets', title: 'Datasets', icon: 'data', group: 'prepare', component: DatasetsPage },
-  { id: 'rewards', title: 'Rewards', icon: 'reward', group: 'prepare', component: RewardsPage },
-  { id: 'setup', title: 'Run setup', icon: 'compose', group: 'runs', component: SetupPage },
-  { id: 'monitor', title: 'Monitor', icon: 'run', group: 'runs', component: MonitorPage },
-  { id: 'rollouts', title: 'Rollouts', icon: 'rollouts', group: 'runs', component: RolloutsPage },
-  { id: 'compare', title: 'Compare', icon: 'compare', group: 'runs', component: ComparePage },
-  { id: 'try', title: 'Try it', icon: 'chat', group: 'runs', component: TryPage },
-  { id: 'export', title: 'Export and report', icon: 'export', group: 'runs', component: ExportPage },
-  { id: 'settings', title: 'Settings', icon: 'settings', group: 'app', component: SettingsPage },
+  { id: 'home', title: words.home.title, icon: 'home', group: 'start', component: HomePage },
+  { id: 'models', title: words.models.title, icon: 'model', group: 'prepare', component: ModelsPage },
+  { id: 'datasets', title: words.datasets.title, icon: 'data', group: 'prepare', component: DatasetsPage },
+  { id: 'rewards', title: words.rewards.title, icon: 'reward', group: 'prepare', component: RewardsPage },
+  { id: 'setup', title: words.setup.title, icon: 'compose', group: 'runs', component: SetupPage },
+  { id: 'monitor', title: words.monitor.title, icon: 'run', group: 'runs', component: MonitorPage },
+  { id: 'rollouts', title: words.rollouts.title, icon: 'rollouts', group: 'runs', component: RolloutsPage },
+  { id: 'compare', title: words.compare.title, icon: 'compare', group: 'runs', component: ComparePage },
+  { id: 'try', title: words.try.title, icon: 'chat', group: 'runs', component: TryPage },
+  { id: 'export', title: words.export.title, icon: 'export', group: 'runs', component: ExportPage },
+  { id: 'settings', title: words.settings.title, icon: 'settings', group: 'app', component: SettingsPage },
 ]
-
-/** Headings of the groups; empty where a group needs none. */
-export const groupTitles: Readonly<Record<PageGroup, string>> = { start: '', prepare: 'Prepare', runs: 'Train', app: '' }

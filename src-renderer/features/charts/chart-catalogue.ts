@@ -22,6 +22,8 @@ export interface ChartSpec {
 
 export interface ChartGroup {
   readonly title: string
+  /** Closed until somebody opens it. */
+  readonly closed?: boolean
   readonly charts: readonly ChartSpec[]
 }
 
@@ -119,5 +121,5 @@ function otherCharts(series: RunSeries, names: readonly string[]): ChartSpec[] {
 export function chartGroups(series: RunSeries, evaluations: readonly EvaluationResult[], recipe: Recipe): ChartGroup[] {
   const names = metricNames(series)
   const planned = Object.entries(plans).map(([title, group]) => ({ title, charts: group.filter(({ optional, metrics }) => optional !== true || metrics.some(([name]) => names.includes(name))).map((plan) => chartOf(plan, series)) }))
-  return [{ title: 'Learning', charts: [rewardChart(series, names), ...heldOutCharts(evaluations, recipe)] }, ...planned, { title: 'Everything else', charts: otherCharts(series, names) }]
+  return [{ title: 'Learning', charts: [rewardChart(series, names), ...heldOutCharts(evaluations, recipe)] }, ...planned, { title: 'Everything else', closed: true, charts: otherCharts(series, names) }]
 }

@@ -26,7 +26,7 @@ export function paintedSample(sample: RewardSample, scored: ScoredSample, paint:
 export function tokenRewardFacts(rollout: RolloutRecord, scored: ScoredSample, token: number, exact: boolean): TokenFact[] {
   return [
     { label: exact ? 'Token' : 'Word', value: `${token + 1} of ${scored.starts.length}` },
-    { label: 'Text', value: visibleTokenText(rollout, token) },
+    { label: 'Text', value: visibleTokenText(rollout, token), written: true },
     { label: 'Reward', value: signed(scored.tokenRewards[token] ?? Number.NaN, 3) },
     ...Object.entries(scored.localBySource).map(([source, local]) => ({ label: source, value: signed(local[token] ?? 0, 3) })),
   ]

@@ -7,6 +7,8 @@ import type { TokenLine } from './token-lines.ts'
 export interface TokenFact {
   readonly label: string
   readonly value: string
+  /** The value is a piece of what the model wrote. */
+  readonly written?: boolean
 }
 
 /** Index (1-based), text, id, probability, log-probability, entropy, reward and advantage of a token, and its ratio where it was kept. */
@@ -14,7 +16,7 @@ export function tokenFacts(rollout: RolloutRecord, token: number): TokenFact[] {
   const logprob = rollout.logprobs[token] ?? Number.NaN
   return [
     { label: 'Token', value: `${token + 1} of ${rollout.ids.length}` },
-    { label: 'Text', value: visibleTokenText(rollout, token) },
+    { label: 'Text', value: visibleTokenText(rollout, token), written: true },
     { label: 'Id', value: String(rollout.ids[token] ?? '') },
     { label: 'Reward', value: signed(rollout.tokenRewards[token] ?? Number.NaN, 3) },
     { label: 'Advantage', value: `${signed(rollout.advantages[token] ?? Number.NaN, 3)} σ` },

@@ -1,10 +1,11 @@
 // A browser with the page of the double in it. Nothing is served over a socket: the browser is handed the built files.
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
 import { build } from 'vite'
+import type { SceneName } from './scenes.ts'
 
 const places = [process.env['SATCHEL_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', 'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe']
 
@@ -19,7 +20,7 @@ const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 't
 
 /** Builds the page of the double; file name to content. */
 async function buildPage(): Promise<Map<string, string | Uint8Array>> {
-  const folder = dirname(import.meta.filename)
+  const folder = resolve('test', 'desktop', 'page-double')
   const result = await build({
     configFile: false, root: folder, logLevel: 'error', plugins: [svelte({ configFile: false })],
     build: { write: false, target: 'chrome130', minify: false, rollupOptions: { input: join(folder, 'entry.ts'), output: { entryFileNames: 'page.js', chunkFileNames: '[name].js', assetFileNames: 'page.[ext]' } } },
@@ -33,10 +34,13 @@ export interface DoublePage {
   readonly page: Page
   /** Everything the page wrote to its console as an error. */
   readonly errors: string[]
+  /** Begins anew in another state of the app (scenes.ts). */
+  show(scene: SceneName): Promise<void>
   close(): Promise<void>
 }
 
-export async function openDouble(executablePath: string): Promise<DoublePage> {
+/** Opens the page in a state of the app. */
+export async function openDouble(executablePath: string, scene: SceneName = 'usual'): Promise<DoublePage> {
   const files = await buildPage()
   const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
@@ -52,6 +56,9 @@ export async function openDouble(executablePath: string): Promise<DoublePage> {
     else if (body === undefined) await route.abort()
     else await route.fulfill({ contentType: types[pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', body: Buffer.from(body) })
   })
-  await page.goto(address)
-  return { page, errors, close: () => browser.close() }
+  const show = async (next: SceneName): Promise<void> => {
+    await page.goto(`${address}?scene=${next}`)
+  }
+  await show(scene)
+  return { page, errors, show, close: () => browser.close() }
 }

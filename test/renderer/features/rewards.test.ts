@@ -72,7 +72,7 @@ describe('the words of the bench', () => {
 
   it('tell a word every number it has', () => {
     expect(tokenRewardFacts(paintedSample(sample, scored, { by: 'total' }), scored, 1, false)).toEqual([
-      { label: 'Word', value: '2 of 2' }, { label: 'Text', value: '·two' }, { label: 'Reward', value: '\u22120.500' }, { label: 'steps', value: '\u22121.000' },
+      { label: 'Word', value: '2 of 2' }, { label: 'Text', value: '·two', written: true }, { label: 'Reward', value: '\u22120.500' }, { label: 'steps', value: '\u22121.000' },
     ])
   })
 
