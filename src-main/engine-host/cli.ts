@@ -40,7 +40,8 @@ function createProgram(asJson: (json: boolean) => void): Command {
   addAdvantageCommand(program, answer)
   addModelCommands(program, answer)
   addExportCommand(program, answer)
-  answer(program.command('doctor').description('what devices, libraries and limits this machine has, each tried'), doctor)
+  const doctorCommand = program.command('doctor').description('what devices, libraries and limits this machine has, each tried').option('--reward <preset or file>', 'a reward whose judges are tried as well')
+  answer(doctorCommand, (options: { reward?: string }) => doctor(options))
   answer(program.command('probe', { hidden: true }).argument('<device>'), probe)
   return program
 }

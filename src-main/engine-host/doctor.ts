@@ -6,11 +6,13 @@ import { statfs } from 'node:fs/promises'
 import { arch, availableParallelism, cpus, freemem, release, totalmem } from 'node:os'
 import { z } from 'zod'
 import { UserError } from '../contract/errors.ts'
-import { rewardConfig } from '../contract/reward-config.ts'
+import { rewardConfig, type RewardConfig } from '../contract/reward-config.ts'
 import type { DecoderConfig } from '../engine/models/config.ts'
 import { createPolicyWeights } from '../engine/models/policy-weights.ts'
 import { expectedTensors } from '../engine/models/weights.ts'
+import { openJudges } from '../engine/rewards/judge/open-rewards.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
+import { openCamera } from '../engine/rewards/screenshots/camera.ts'
 import { kernelBackend, kernelReport } from '../engine/runtime/kernels.ts'
 import { createDevice, runtimeVersions } from '../engine/runtime/ort.ts'
 import type { DeviceKind } from '../engine/runtime/ort.ts'
@@ -18,6 +20,7 @@ import { resourcePath } from '../engine/runtime/paths.ts'
 import { createStream } from '../engine/runtime/random.ts'
 import { createPass, gradientArrays, packMicroBatches } from '../engine/training/passes.ts'
 import { satchelVersion } from '../engine/training/run-folder.ts'
+import { readReward } from './cli-options.ts'
 import { bytes, table } from './cli-output.ts'
 import type { CommandResult } from './cli-output.ts'
 
@@ -28,6 +31,12 @@ export interface Trial {
   readonly what: string
 }
 
+export interface TrialOptions {
+  readonly before?: (name: string, done: number, total: number) => void
+  readonly signal?: AbortSignal
+  readonly reward?: RewardConfig
+}
+
 const probeSchema = z.object({ milliseconds: z.number(), difference: z.number() })
 const probeSeconds = 120
 const devices: readonly DeviceKind[] = ['cpu', 'webgpu']
@@ -36,31 +45,32 @@ const largestDifference = 1e-3
 
 /**
  * Runs every trial, one after the other.
- * @param before hears what comes next
- * @param signal ends it between two trials
+ * @param options `before` hears what comes next, `signal` ends it between two trials, `reward` is one whose judges are asked for an answer
  */
-export async function runTrials(before: (name: string, done: number, total: number) => void = () => undefined, signal?: AbortSignal): Promise<{ readonly ok: boolean; readonly trials: Readonly<Record<string, Trial>> }> {
+export async function runTrials({ before, signal, reward }: TrialOptions = {}): Promise<{ readonly ok: boolean; readonly trials: Readonly<Record<string, Trial>> }> {
   const { backends } = runtimeVersions()
   const all: readonly (readonly [name: string, attempt: () => Promise<Trial>])[] = [
     ['node', async () => tryNode()],
     ...devices.map((device) => [device, () => tryDevice(device, backends.find(({ name }) => name === device)?.bundled ?? false)] as const),
     ['rewards', tryRewards],
+    ['browser', tryBrowser],
+    ...(reward === undefined ? [] : [['judge', () => tryJudge(reward)] as const]),
     ['built-in model', async () => (existsSync(resourcePath('demo', 'model', 'model.safetensors')) ? { ok: true, what: 'is there' } : { ok: false, what: `resources/demo/model/model.safetensors is missing: install Satchel again` })],
   ]
   const trials: Record<string, Trial> = {}
   for (const [at, [name, attempt]] of all.entries()) {
     if (signal?.aborted === true) throw new UserError({ code: 'stopped', what: 'the trials were stopped' })
-    before(name, at, all.length)
+    before?.(name, at, all.length)
     trials[name] = await attempt()
   }
   return { ok: ['node', 'cpu', 'rewards'].every((name) => trials[name]?.ok ?? false), trials }
 }
 
 /** Runs every trial. The exit code is 5 when training is impossible here. */
-export async function doctor(): Promise<CommandResult> {
+export async function doctor({ reward }: { readonly reward?: string } = {}): Promise<CommandResult> {
   const { onnxruntime, backends } = runtimeVersions()
   const disk = await statfs(process.cwd())
-  const { ok, trials } = await runTrials()
+  const { ok, trials } = await runTrials(reward === undefined ? {} : { reward: await readReward(reward) })
   const json = {
     ok,
     satchel: satchelVersion(),
@@ -99,6 +109,32 @@ async function tryRewards(): Promise<Trial> {
     return ok ? { ok, what: `a small program was type-checked, bundled and rendered in a locked-down process in ${seconds(performance.now() - begun)}` } : { ok, what: `a correct program was refused: ${verdict?.scored.spans[0]?.message ?? verdict?.scored.sources.map(({ failure }) => failure).join(' ') ?? 'no verdict'}` }
   } catch (error) {
     return { ok: false, what: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Pictures are not needed for training, so a machine without a browser is none that fails. */
+async function tryBrowser(): Promise<Trial> {
+  const begun = performance.now()
+  const opened = await openCamera(rewardConfig().limits)
+  if ('unavailable' in opened) return { ok: false, what: `pages are judged without pictures (reward.screenshots): ${opened.unavailable}` }
+  opened.camera.dispose()
+  return { ok: true, what: `a page was shown and a picture of it taken (reward.screenshots) in ${seconds(performance.now() - begun)}` }
+}
+
+async function tryJudge(reward: RewardConfig): Promise<Trial> {
+  const opened: { dispose(): void }[] = []
+  const begun = performance.now()
+  try {
+    const judges = await openJudges(reward, (one) => {
+      opened.push(one)
+      return one
+    })
+    if (judges.length === 0) return { ok: true, what: 'this reward asks none' }
+    return { ok: true, what: `${judges.map(({ source, by }) => `${source} is answered by ${by.model}`).join(', ')}, after ${seconds(performance.now() - begun)}` }
+  } catch (error) {
+    return { ok: false, what: error instanceof UserError ? error.message : String(error) }
+  } finally {
+    for (const one of opened) one.dispose()
   }
 }
 

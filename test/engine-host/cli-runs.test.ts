@@ -234,6 +234,7 @@ describe('doctor', () => {
     expect(result.trials['cpu'], ended.stdout).toMatchObject({ ok: true })
     expect(result.trials['rewards'], ended.stdout).toMatchObject({ ok: true })
     expect(result.trials['webgpu']!.what.length).toBeGreaterThan(20)
+    expect(result.trials['browser']!.what).toContain('reward.screenshots')
     expect(result.onnxruntime).toMatch(/^\d+\.\d+/)
     expect(['native', 'typescript']).toContain(result.kernels.backend)
     expect(ended.code).toBe(0)

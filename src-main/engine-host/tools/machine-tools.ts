@@ -16,7 +16,7 @@ function diskFolder(): string {
   return folder
 }
 
-const trialWords: Readonly<Record<string, string>> = { node: 'Node', cpu: 'the processor', webgpu: 'the graphics card', rewards: 'the rewards' }
+const trialWords: Readonly<Record<string, string>> = { node: 'Node', cpu: 'the processor', webgpu: 'the graphics card', rewards: 'the rewards', browser: 'the browser' }
 
 export const machineTools: Tools<'machine.facts' | 'machine.try'> = {
   'machine.facts': async () => {
@@ -33,7 +33,7 @@ export const machineTools: Tools<'machine.facts' | 'machine.try'> = {
     }
   },
   'machine.try': async (_parameters, work) => {
-    const { ok, trials } = await runTrials((name, done, total) => work.tell({ what: `Trying ${trialWords[name] ?? `the ${name}`}`, done, total, unit: 'steps' }), work.signal)
+    const { ok, trials } = await runTrials({ before: (name, done, total) => work.tell({ what: `Trying ${trialWords[name] ?? `the ${name}`}`, done, total, unit: 'steps' }), signal: work.signal })
     return { ok, time: new Date().toISOString(), kernels: kernelReport(), trials: Object.entries(trials).map(([name, trial]) => ({ name, ...trial })) }
   },
 }
