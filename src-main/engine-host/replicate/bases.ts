@@ -4,7 +4,9 @@
 //   react-never   the same with eight mistakes: nothing it writes compiles
 //   react-mixed   the same with fewer mistakes: one in four compiles
 //   react-weak    trained from nothing for a short time: it knows no better
-//   maths         worked solutions of level 1 problems, half of them with a wrong step; trained from nothing with a tokenizer of its own
+//   maths         worked solutions of four steps, each step wrong with the same chance; trained from nothing with a tokenizer of its own: it
+//                 calculates better than it was shown to, yet four right steps in a row are rare
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +21,7 @@ import { createPolicyWeights } from '../../engine/models/policy-weights.ts'
 import { writeSafetensors } from '../../engine/models/safetensors-write.ts'
 import { openTokenizer } from '../../engine/models/tokenizer.ts'
 import { SINGLE_FILE } from '../../engine/models/weights.ts'
-import { makeProblems } from '../../engine/rewards/maths/problems.ts'
+import { makeProblems, writeSolution } from '../../engine/rewards/maths/problems.ts'
 import { createDevice } from '../../engine/runtime/ort.ts'
 import { resourcePath } from '../../engine/runtime/paths.ts'
 import { createStream } from '../../engine/runtime/random.ts'
@@ -43,7 +45,7 @@ const recipes: Readonly<Record<BaseName, Recipe>> = {
   'react-never': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 1, mistakes: [8, 8] } },
   'react-mixed': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 0.86, mistakes: [1, 2] } },
   'react-weak': { from: 'nothing', steps: 500, learningRate: 1.5e-3, corpus: { corruptShare: 0.9, mistakes: [1, 3] } },
-  maths: { from: 'nothing', steps: 1500, learningRate: 1.5e-3, corpus: { wrongShare: 0.5, problems: 20_000 } },
+  maths: { from: 'nothing', steps: 1400, learningRate: 1.5e-3, corpus: { wrongShare: 0.4, problems: 40_000 } },
 }
 
 const examplesPerStep = 32
@@ -56,21 +58,20 @@ interface Example {
   readonly completion: string
 }
 
-/** Makes a base where it is missing; what was made with another recipe is made again. `scale` shortens the training (smoke runs). */
+/** Makes a base where it is missing. Its folder is named by its recipe, so that another recipe is another base. `scale` shortens the training (smoke runs). */
 export async function makeBase(name: BaseName, directory: string, scale: number, onStep: (step: number, steps: number) => void): Promise<BaseFiles> {
-  const folder = join(directory, name)
   const recipe = recipes[name]
   const steps = Math.max(1, Math.round(recipe.steps * scale))
   const stamp = JSON.stringify({ ...recipe, steps, seed })
+  const folder = join(directory, `${name}-${createHash('sha256').update(stamp).digest('hex').slice(0, 8)}`)
   const files: BaseFiles = { model: join(folder, 'model'), prompts: name === 'maths' ? join(folder, 'prompts.jsonl') : resourcePath('demo', 'prompts.jsonl') }
-  if (existsSync(join(folder, 'recipe.json')) && (await readFile(join(folder, 'recipe.json'), 'utf8')) === stamp) return files
+  if (existsSync(folder)) return files
   const fresh = `${folder}.new`
   await rm(fresh, { recursive: true, force: true })
   await mkdir(join(fresh, 'model'), { recursive: true })
   const examples = name === 'maths' ? await writeMathsFiles(fresh) : await copyReactFiles(fresh, recipe.corpus as CorpusOptions)
   await trainBase(join(fresh, 'model'), recipe, steps, examples, (step) => onStep(step, steps))
   await writeFile(join(fresh, 'recipe.json'), stamp)
-  await rm(folder, { recursive: true, force: true })
   await rename(fresh, folder)
   return files
 }
@@ -84,7 +85,7 @@ async function copyReactFiles(folder: string, corpus: CorpusOptions): Promise<(i
 async function writeMathsFiles(folder: string): Promise<(index: number) => Example> {
   const { corpus } = recipes.maths
   if (!('problems' in corpus)) throw new Error('the recipe of the maths base has no number of problems')
-  const rows = makeProblems({ seed, count: corpus.problems + mathsPrompts.train + mathsPrompts.heldout, levels: [1], instructions: false })
+  const rows = makeProblems({ seed, count: corpus.problems + mathsPrompts.train + mathsPrompts.heldout, levels: [1], kinds: ['running total'], instructions: false })
   const asked = rows.slice(corpus.problems)
   const shown = asked.map((row, index) => JSON.stringify({ ...row, split: index < mathsPrompts.train ? 'train' : 'heldout' }))
   await writeFile(join(folder, 'prompts.jsonl'), `${shown.join('\n')}\n`)
@@ -101,19 +102,24 @@ async function writeMathsFiles(folder: string): Promise<(index: number) => Examp
   await edited('tokenizer_config.json', {})
   return (index) => {
     const row = rows[index % corpus.problems]!
-    const stream = createStream(seed, 'wrong steps', index)
-    return { prompt: row.prompt, completion: stream.uniform() < corpus.wrongShare ? withWrongStep(row.reference as string, stream) : (row.reference as string) }
+    return { prompt: row.prompt, completion: withWrongSteps(row.reference as string, corpus.wrongShare, createStream(seed, 'wrong steps', index)) }
   }
 }
 
-/** One number of one step is off by a little, and the answer with it: the verifier finds the step, the answer is wrong. */
-function withWrongStep(solution: string, stream: { integer(limit: number): number }): string {
-  const results = [...solution.matchAll(/= (\d+) </g)]
-  const chosen = results[stream.integer(results.length)]
-  if (chosen === undefined) return solution
-  const off = [-10, -2, -1, 1, 2, 10][stream.integer(6)]!
-  const shifted = (value: string): number => Math.abs(Number(value) + off)
-  return `${solution.slice(0, chosen.index)}= ${shifted(chosen[1]!)} <${solution.slice(chosen.index + chosen[0].length)}`.replace(/<final> (\d+) </, (_, answer: string) => `<final> ${shifted(answer)} <`)
+/**
+ * Every result is one or two too large with the chance `share`, and what follows goes on from it: the verifier finds the step, the answer is
+ * wrong. Never too small: two mistakes must not cancel and be rewarded with a right answer.
+ */
+function withWrongSteps(solution: string, share: number, stream: { integer(limit: number): number; uniform(): number }): string {
+  const steps = [...solution.matchAll(/(\d+) ([+*-]) (\d+) = \d+/g)]
+  let total = Number(steps[0]?.[1])
+  const written = steps.map(([, , sign, by]) => {
+    const start = total
+    total = sign === '+' ? total + Number(by) : sign === '-' ? total - Number(by) : total * Number(by)
+    if (stream.uniform() < share) total += 1 + stream.integer(2)
+    return `${start} ${sign} ${by} = ${total}`
+  })
+  return writeSolution({ steps: written, answer: total })
 }
 
 async function trainBase(folder: string, recipe: Recipe, steps: number, example: (index: number) => Example, onStep: (step: number) => void): Promise<void> {

@@ -37,24 +37,24 @@ export interface Experiment {
 
 /** How much of everything: the whole comparison, or a smoke run that only shows that it works. */
 export interface Scale {
-  readonly steps: number
-  readonly sweepSteps: number
+  readonly tasks: Readonly<Partial<Record<Task, { readonly steps: number; readonly sweepSteps: number; readonly learningRates: readonly number[] }>>>
   readonly evaluateEvery: number
   readonly evaluatePrompts: number
   readonly seeds: readonly number[]
   /** Regimes and ablations take the first so many seeds. */
   readonly fewSeeds: number
   readonly sweepSeeds: readonly number[]
-  readonly learningRates: readonly number[]
   readonly promptsPerStep: number
-  readonly tasks: readonly Task[]
   readonly regimes: boolean
   readonly ablations: boolean
 }
 
 export const scales: Readonly<Record<'full' | 'smoke', Scale>> = {
-  full: { steps: 32, sweepSteps: 20, evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], fewSeeds: 2, sweepSeeds: [101, 102], learningRates: [1e-3, 2e-3, 4e-3], promptsPerStep: 8, tasks: ['react', 'maths'], regimes: true, ablations: true },
-  smoke: { steps: 2, sweepSteps: 1, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], fewSeeds: 1, sweepSeeds: [101], learningRates: [1e-3], promptsPerStep: 2, tasks: ['react'], regimes: false, ablations: false },
+  full: {
+    tasks: { react: { steps: 32, sweepSteps: 20, learningRates: [1e-3, 2e-3, 4e-3] }, maths: { steps: 48, sweepSteps: 24, learningRates: [2.5e-4, 5e-4, 1e-3] } },
+    evaluateEvery: 4, evaluatePrompts: 40, seeds: [1, 2, 3, 4, 5], fewSeeds: 2, sweepSeeds: [101, 102], promptsPerStep: 8, regimes: true, ablations: true,
+  },
+  smoke: { tasks: { react: { steps: 2, sweepSteps: 1, learningRates: [1e-3] } }, evaluateEvery: 1, evaluatePrompts: 4, seeds: [1], fewSeeds: 1, sweepSeeds: [101], promptsPerStep: 2, regimes: false, ablations: false },
 }
 
 /** Where a base and its prompts lie. */
@@ -109,10 +109,11 @@ function rewardOf(task: Task, change: Change['reward']): RunConfigInput['reward'
 function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wanted: Wanted): Experiment {
   const { stage, task, base, method, seed, learningRate, variant = '', change = {} } = wanted
   const place = files.get(base)
-  if (place === undefined) throw new Error(`the base ${base} was not made`)
+  const length = scale.tasks[task]
+  if (place === undefined || length === undefined) throw new Error(`the base ${base} or the task ${task} is not part of this scale`)
   const { estimator, loss, rollout } = methods[method].fragment
   const id = [stage, base, method, ...(variant === '' ? [] : [variant]), ...(stage === 'sweep' ? [`lr-${learningRate}`] : []), `seed-${seed}`].join('.')
-  const steps = stage === 'sweep' ? scale.sweepSteps : scale.steps
+  const steps = stage === 'sweep' ? length.sweepSteps : length.steps
   return {
     id, stage, task, base, method, variant, seed, learningRate,
     config: {
@@ -135,7 +136,7 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
 
 /** The runs that choose a learning rate for every method. */
 export function planSweep(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, task: Task): Experiment[] {
-  return methodNames.flatMap((method) => scale.learningRates.flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate }))))
+  return methodNames.flatMap((method) => (scale.tasks[task]?.learningRates ?? []).flatMap((learningRate) => scale.sweepSeeds.map((seed) => experiment(scale, files, { stage: 'sweep', task, base: mainBase[task], method, seed, learningRate }))))
 }
 
 /** The name of a variant as part of a folder's name. */

@@ -2,7 +2,7 @@
 // started again: finished runs are kept, a run in progress resumes. After every run results.json and report.html are written anew.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { runtimeVersions } from '../../engine/runtime/ort.ts'
@@ -60,11 +60,15 @@ class Replication {
     return scales[this.options.scale]
   }
 
+  private get tasks(): readonly Task[] {
+    return Object.keys(this.scale.tasks) as Task[]
+  }
+
   /** False when time ran out before all was done. */
   async run(): Promise<boolean> {
     await mkdir(join(this.options.out, 'runs'), { recursive: true })
     const bases = await this.makeBases()
-    const plans = this.scale.tasks.map((task) => ({ task, sweep: planSweep(this.scale, bases, task), rest: (chosen: (method: MethodName) => number) => planRest(this.scale, bases, task, chosen) }))
+    const plans = this.tasks.map((task) => ({ task, sweep: planSweep(this.scale, bases, task), rest: (chosen: (method: MethodName) => number) => planRest(this.scale, bases, task, chosen) }))
     this.planned = plans.flatMap(({ sweep, rest }) => [...sweep, ...rest(() => 1)]).map(({ id }) => id)
     for (const { task, sweep, rest } of plans) {
       if (!(await this.runAll(sweep))) return false
@@ -98,7 +102,7 @@ class Replication {
   }
 
   private async makeBases(): Promise<Map<BaseName, BaseFiles>> {
-    const wanted = new Set<BaseName>([...this.scale.tasks.map((task) => mainBase[task]), ...(this.scale.regimes ? baseNames : [])])
+    const wanted = new Set<BaseName>([...this.tasks.map((task) => mainBase[task]), ...(this.scale.regimes ? baseNames : [])])
     const files = new Map<BaseName, BaseFiles>()
     for (const name of wanted) {
       files.set(name, await makeBase(name, join(this.options.out, 'bases'), this.options.scale === 'smoke' ? 0.02 : 1, (step, steps) => {
@@ -141,15 +145,25 @@ class Replication {
     const directory = this.directory(experiment)
     const before = Date.now()
     const file = `${directory}.json`
+    if (!(await this.isOf(experiment))) await rm(directory, { recursive: true, force: true })
     await writeFile(file, JSON.stringify({ ...experiment.config, threads: Math.max(1, Math.floor(cpus().length / this.options.parallel)) }, null, 2))
     const code = existsSync(join(directory, 'run.json')) ? await satchel('resume', directory) : await satchel('train', file, '--out', directory)
     if (code !== 0) throw new Error(`${experiment.id} ended with exit code ${code}`)
     this.ran = { runs: this.ran.runs + 1, seconds: this.ran.seconds + (Date.now() - before) / 1000 }
   }
 
+  /** Whether the folder holds a run of this very configuration: another base, reward or length is another run. Threads do not count. */
+  private async isOf(experiment: Experiment): Promise<boolean> {
+    const file = `${this.directory(experiment)}.json`
+    if (!existsSync(file)) return false
+    const { threads: _, ...config } = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
+    return JSON.stringify(config) === JSON.stringify(experiment.config)
+  }
+
   /** Takes up a finished run. */
   private async collect(experiment: Experiment): Promise<boolean> {
     const directory = this.directory(experiment)
+    if (!(await this.isOf(experiment))) return false
     if ((await readStatus(directory))?.state !== 'done') return false
     const [{ values: evaluations }, { values: metrics }] = [await readEvaluations(directory), await readMetrics(directory)]
     this.results.set(experiment.id, summariseRun(experiment, evaluations, metrics))
@@ -166,7 +180,6 @@ class Replication {
     const results: ReplicationResults = {
       scale: this.options.scale,
       machine: { processor: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, 'runs at a time': this.options.parallel, 'memory GiB': Math.round(totalmem() / 2 ** 30), platform: `${process.platform}-${process.arch}`, node: process.versions.node, onnxruntime: runtimeVersions().onnxruntime },
-      steps: this.scale.steps,
       missing: this.planned.filter((id) => !this.results.has(id)).length,
       chosen: this.chosen,
       runs: [...this.results.values()],

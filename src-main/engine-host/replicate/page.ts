@@ -8,7 +8,6 @@ import { area, peakToFinal, reachedAt, speedUp, spread, thresholds, type RunResu
 export interface ReplicationResults {
   readonly scale: string
   readonly machine: Readonly<Record<string, string | number>>
-  readonly steps: number
   /** Runs that were planned and are not there yet. */
   readonly missing: number
   readonly chosen: readonly { readonly task: Task; readonly method: MethodName; readonly learningRate: number }[]
@@ -29,10 +28,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** One row a group of runs that differ by their seed only. */
-function resultRow(label: string, runs: readonly RunResult[], reference: readonly RunResult[], steps: number): string[] {
+function resultRow(label: string, runs: readonly RunResult[], reference: readonly RunResult[]): string[] {
   const last = runs.map(({ curve }) => curve.at(-1)).filter((point) => point !== undefined)
   const reached = (level: number, own: readonly RunResult[]): (number | null)[] => own.map(({ curve }) => reachedAt(curve, level))
-  const never = steps + 1
+  const never = 1 + Math.max(0, ...last.map(({ step }) => step))
   const flat = runs.flatMap(({ flatGroups }) => (flatGroups === null ? [] : [flatGroups]))
   return [
     escapeHtml(label),
@@ -52,7 +51,7 @@ function resultRow(label: string, runs: readonly RunResult[], reference: readonl
 
 const head = ['', 'seeds', 'before', ...thresholds.map((level) => `steps to ${100 * level} %`), 'rollouts to 80 %', 'times sooner than GRPO at 80 %, in steps', 'final rate', 'requirements', 'hack rate', 'drop from peak', 'flat groups', 'waiting for rewards']
 
-function comparison(results: ReplicationResults, stage: Stage, base: string, groups: readonly (readonly [label: string, runs: readonly RunResult[]])[], reference: readonly RunResult[]): string {
+function comparison(stage: Stage, base: string, groups: readonly (readonly [label: string, runs: readonly RunResult[]])[], reference: readonly RunResult[]): string {
   const filled = groups.filter(([, runs]) => runs.length > 0)
   if (filled.length === 0) return '<p class="quiet">No run of this part has finished.</p>'
   const series = filled.map(([label, runs], index) => {
@@ -64,7 +63,7 @@ function comparison(results: ReplicationResults, stage: Stage, base: string, gro
     return { label, colour: seriesColours[index % seriesColours.length] as string, line: dots, dots }
   })
   const legend = `<p class="legend">${series.map(({ label, colour }) => `<span><i style="background:${colour}"></i>${escapeHtml(label)}</span>`).join('')}</p>`
-  return `${table(head, filled.map(([label, runs]) => resultRow(label, runs, reference, results.steps)))}${legend}<div class="charts"><figure>${lineChart(`Held-out rate, ${stage}, ${base}`, series)}<figcaption>Held-out rate over steps: median and range over seeds.</figcaption></figure></div>`
+  return `${table(head, filled.map(([label, runs]) => resultRow(label, runs, reference)))}${legend}<div class="charts"><figure>${lineChart(`Held-out rate, ${stage}, ${base}`, series)}<figcaption>Held-out rate over steps: median and range over seeds.</figcaption></figure></div>`
 }
 
 function sweepTable(results: ReplicationResults, task: Task): string {
@@ -104,7 +103,7 @@ export function replicationPage(results: ReplicationResults): string {
   const byMethod = (stage: Stage, base: string, names: readonly MethodName[], variant: string): [string, RunResult[]][] => names.map((method) => [methods[method].label, select(stage, base, method, variant)])
   const part = (stage: Stage, base: string, names: readonly MethodName[], variant = ''): string => {
     const groups = byMethod(stage, base, names, variant)
-    return comparison(results, stage, base, groups, groups.find(([label]) => label === methods.grpo.label)?.[1] ?? [])
+    return comparison(stage, base, groups, groups.find(([label]) => label === methods.grpo.label)?.[1] ?? [])
   }
   const tasks = [...new Set(results.runs.map(({ task }) => task))]
   const reached = Object.entries(regimes).filter(([name]) => results.runs.some(({ stage, variant }) => stage === 'regimes' && variant === slug(name)))
@@ -116,7 +115,7 @@ export function replicationPage(results: ReplicationResults): string {
 <p>One backbone, identical rewards, data, seeds, sampling and budget; only credit assignment differs. A rate is that of held-out prompts: programs that compile (React), right answers (maths). Ranges in brackets are over seeds; the interval of "times sooner" is a 95 % bootstrap over seeds, and a rate never reached counts as one step more than the run had.</p>
 ${tasks.map((task) => `<h2>Learning rates, ${task}</h2>${sweepTable(results, task)}<h2>Comparison, ${task}</h2>${part('compare', mainBase[task], methodNames)}${task === 'maths' ? passTable(results) : preferenceTable(results)}`).join('')}
 ${reached.length === 0 ? '' : `<h2>When it pays: other outcomes and bases</h2>${reached.map(([name, { base }]) => `<h3>${escapeHtml(name)} (${escapeHtml(base)})</h3>${part('regimes', base, regimeMethods, slug(name))}`).join('')}`}
-${variants.length === 0 ? '' : `<h2>Ablations of BoT-GRPO (React, safe defaults)</h2>${comparison(results, 'ablations', 'react-rare', [['unchanged', complete], ...variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', 'react-rare', 'bot-grpo-safe', variant)])], complete)}`}
+${variants.length === 0 ? '' : `<h2>Ablations of BoT-GRPO (React, safe defaults)</h2>${comparison('ablations', 'react-rare', [['unchanged', complete], ...variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', 'react-rare', 'bot-grpo-safe', variant)])], complete)}`}
 <h2>What this does not show</h2>
 <p>One small backbone on two tasks with generated prompts; no judge model took part. Learning rates were chosen for the comparison and kept in the other parts. Other bases, longer runs and larger models may order the methods otherwise.</p>
 </body></html>

@@ -1,4 +1,4 @@
-// The kinds of problems by level. Level 1 is arithmetic in two or three steps, level 2 one idea of number theory, algebra or counting,
+// The kinds of problems by level. Level 1 is arithmetic in two to four steps, level 2 one idea of number theory, algebra or counting,
 // level 3 two of them together.
 import type { Dice, Level, Problem } from './problems.ts'
 
@@ -42,6 +42,26 @@ const arithmeticSum: Kind = (dice) => {
     steps: [`${first} + ${count - 1} * ${step} = ${last}`, `${first} + ${last} = ${first + last}`, `${first + last} * ${count} / 2 = ${((first + last) * count) / 2}`],
     answer: ((first + last) * count) / 2,
   }
+}
+
+const runningTotal: Kind = (dice) => {
+  const start = dice.between(2, 9)
+  let total = start
+  const words: string[] = []
+  const steps: string[] = []
+  const apply = (word: string, sign: string, by: number, result: number): void => {
+    words.push(`${word} ${by}`)
+    steps.push(`${total} ${sign} ${by} = ${result}`)
+    total = result
+  }
+  for (let index = 0; index < 4; index++) {
+    const by = dice.between(2, 9)
+    const factor = dice.between(2, 3)
+    if (total * factor <= 40 && dice.between(0, 2) === 0) apply('multiply by', '*', factor, total * factor)
+    else if (total > by && (total + by > 40 || dice.between(0, 1) === 0)) apply('subtract', '-', by, total - by)
+    else apply('add', '+', by, total + by)
+  }
+  return { question: `Start with ${start}; ${words.join(', ')}. Find the result.`, steps, answer: total }
 }
 
 const remainder: Kind = (dice) => {
@@ -184,7 +204,7 @@ const recurrence: Kind = (dice) => {
 
 /** Kinds by level and name. */
 export const problemKinds: Readonly<Record<Level, Readonly<Record<string, Kind>>>> = {
-  1: { combination, 'linear equation': linearEquation, 'common divisor': commonDivisor, 'arithmetic sum': arithmeticSum, remainder },
+  1: { combination, 'linear equation': linearEquation, 'common divisor': commonDivisor, 'arithmetic sum': arithmeticSum, remainder, 'running total': runningTotal },
   2: { 'power remainder': powerRemainder, 'divisor count': divisorCount, 'sum of squares of roots': vieta, committee, 'triangle area': shoelace },
   3: { 'two remainders': twoRemainders, exclusion, probability, 'lattice paths': latticePaths, recurrence },
 }

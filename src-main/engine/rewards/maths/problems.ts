@@ -33,6 +33,8 @@ export interface ProblemOptions {
   readonly seed: number
   readonly count: number
   readonly levels: readonly Level[]
+  /** Names of `problemKinds` to draw from; without it, all kinds of the levels. */
+  readonly kinds?: readonly string[]
   /** Put the instructions into each row's `system`. */
   readonly instructions: boolean
 }
@@ -43,12 +45,12 @@ const attemptsPerProblem = 400
  * Makes prompt rows, levels in turn, no question twice. The same options give the same rows.
  * @throws RangeError when the levels do not have that many different problems
  */
-export function makeProblems({ seed, count, levels, instructions }: ProblemOptions): PromptRow[] {
+export function makeProblems({ seed, count, levels, kinds, instructions }: ProblemOptions): PromptRow[] {
   const rows: PromptRow[] = []
   const asked = new Set<string>()
   for (let index = 0; index < count; index++) {
     const level = levels[index % levels.length]!
-    const made = freshProblem(seed, level, index, asked)
+    const made = freshProblem({ seed, level, index, kinds: Object.keys(problemKinds[level]).filter((kind) => kinds?.includes(kind) ?? true) }, asked)
     if (made === undefined) throw new RangeError(`there are not ${count} different problems of these levels; ${rows.length} were found`)
     rows.push({
       id: `level-${level}-${String(index + 1).padStart(5, '0')}`,
@@ -62,12 +64,18 @@ export function makeProblems({ seed, count, levels, instructions }: ProblemOptio
   return rows
 }
 
-function freshProblem(seed: number, level: Level, index: number, asked: Set<string>): { problem: Problem; kind: string } | undefined {
-  const kinds = problemKinds[level]
+interface Draw {
+  readonly seed: number
+  readonly level: Level
+  readonly index: number
+  readonly kinds: readonly string[]
+}
+
+function freshProblem({ seed, level, index, kinds }: Draw, asked: Set<string>): { problem: Problem; kind: string } | undefined {
   for (let attempt = 0; attempt < attemptsPerProblem; attempt++) {
     const dice = diceOf(createStream(seed, 'maths problems', level, index, attempt))
-    const kind = dice.pick(Object.keys(kinds))
-    const problem = kinds[kind]!(dice)
+    const kind = dice.pick(kinds)
+    const problem = problemKinds[level][kind]!(dice)
     if (problem.answer < 0 || problem.answer > 999 || asked.has(problem.question)) continue
     asked.add(problem.question)
     return { problem, kind }
