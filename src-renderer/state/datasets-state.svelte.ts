@@ -1,6 +1,7 @@
 // The datasets that were opened before, and the one that is being looked at: its columns, rows, mapping and check.
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { DatasetInfo, DatasetMapping, DatasetReport, DatasetRow, MappedField, StoredDataset, TemplatePreview } from '../../src-main/contract/calls/datasets.ts'
+import { describeError } from '../../src-main/contract/errors.ts'
 import type { Notices } from './notices.svelte.ts'
 import type { RunDraft } from './run-draft.svelte.ts'
 import { createTask } from './task.svelte.ts'
@@ -9,7 +10,9 @@ import type { Task } from './task.svelte.ts'
 export type ListedDataset = StoredDataset & { readonly missing: boolean }
 
 export interface DatasetsState {
+  /** Null until they have been read; `unlisted` then says why they could not be, in words. */
   readonly stored: readonly ListedDataset[] | null
+  readonly unlisted: string
   readonly open: DatasetInfo | null
   readonly opening: boolean
   readonly mapping: DatasetMapping | null
@@ -44,6 +47,7 @@ const seed = 1
 
 export function createDatasetsState(bridge: SatchelBridge, notices: Notices, draft: RunDraft): DatasetsState {
   let stored = $state.raw<readonly ListedDataset[] | null>(null)
+  let unlisted = $state('')
   let open = $state.raw<DatasetInfo | null>(null)
   let opening = $state(false)
   let mapping = $state.raw<DatasetMapping | null>(null)
@@ -79,7 +83,8 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
   async function refresh(): Promise<void> {
     const outcome = await bridge.call('datasets.list', {})
     if (outcome.ok) stored = outcome.value
-    else notices.fail(outcome.error)
+    else if (stored !== null) notices.fail(outcome.error)
+    unlisted = outcome.ok ? '' : describeError(outcome.error)
   }
 
   async function remember(): Promise<void> {
@@ -104,6 +109,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
 
   return {
     get stored() { return stored },
+    get unlisted() { return unlisted },
     get open() { return open },
     get opening() { return opening },
     get mapping() { return mapping },

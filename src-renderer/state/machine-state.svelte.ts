@@ -1,12 +1,15 @@
 // What this machine is, and what was found when it was tried. Read when somebody looks, tried once on its own and then when asked.
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { MachineFacts, MachineTrials } from '../../src-main/contract/calls/machine.ts'
+import { describeError } from '../../src-main/contract/errors.ts'
 import { createTask } from './task.svelte.ts'
 import type { Notices } from './notices.svelte.ts'
 import type { Task } from './task.svelte.ts'
 
 export interface MachineState {
   readonly facts: MachineFacts | null
+  /** Why there are no facts, in words; empty while they may still come. */
+  readonly problem: string
   readonly trials: MachineTrials | null
   readonly task: Task
   /** Reads the facts and what was found before. */
@@ -18,6 +21,7 @@ export interface MachineState {
 
 export function createMachineState(bridge: SatchelBridge, notices: Notices): MachineState {
   let facts = $state.raw<MachineFacts | null>(null)
+  let problem = $state('')
   let trials = $state.raw<MachineTrials | null>(null)
   let looked = false
   const task = createTask(bridge)
@@ -33,6 +37,9 @@ export function createMachineState(bridge: SatchelBridge, notices: Notices): Mac
     get facts() {
       return facts
     },
+    get problem() {
+      return problem
+    },
     get trials() {
       return trials
     },
@@ -41,7 +48,7 @@ export function createMachineState(bridge: SatchelBridge, notices: Notices): Mac
       const [remembered, now] = await Promise.all([bridge.call('machine.lastTrials', {}), bridge.call('machine.facts', {})])
       if (remembered.ok && remembered.value !== null) trials = remembered.value
       if (now.ok) facts = now.value
-      else notices.fail(now.error)
+      else problem = describeError(now.error)
       looked = true
     },
     async tryOnce() {

@@ -34,7 +34,8 @@ export function createNotices(): Notices {
   const add = (entry: Omit<NoticeEntry, 'id'>): number => {
     const id = next
     next += 1
-    entries = [...entries, { ...entry, id }].slice(-most)
+    // The same again takes the place of what is there already.
+    entries = [...entries.filter(({ title, text }) => title !== entry.title || text !== entry.text), { ...entry, id }].slice(-most)
     return id
   }
   return {

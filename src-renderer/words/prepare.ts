@@ -2,6 +2,7 @@
 import type { MappedField } from '../../src-main/contract/calls/datasets.ts'
 import type { ModelEntry } from '../../src-main/contract/calls/models.ts'
 import type { Recipe } from '../../src-main/contract/reward-config.ts'
+import { plural } from '../state/number-format.ts'
 
 export const prepareWords = {
   models: {
@@ -49,6 +50,7 @@ export const prepareWords = {
     openFolder: 'Open a folder…',
     back: 'All datasets',
     earlier: 'Opened before',
+    unlisted: 'The datasets could not be listed', folder: 'folder', files: (count: number): string => plural(count, 'file'),
     empty: 'No dataset yet',
     emptyText: 'Drop a file or folder anywhere on this window, or open one. JSONL, JSON, CSV, TSV, Parquet and plain text are read; a folder may hold several files of one kind.',
     gone: 'no longer there',
@@ -80,7 +82,7 @@ export const prepareWords = {
     noProblems: 'Every row makes a prompt.',
     firstProblems: (shown: number, all: number): string => `The first ${shown} of ${all.toLocaleString('en')}.`,
     lengths: 'Characters a prompt', tokenLengths: 'Tokens, with the template',
-    median: 'median', longest: 'longest',
+    median: 'median', longest: 'longest', lengthsText: (title: string, least: string, most: string, median: string, measured: string): string => `${title}: ${least} to ${most}, median ${median}, over ${measured} prompts.`,
     duplicateTitle: 'Prompts that stand twice', nearTitle: 'Held-out prompts that nearly stand on the training side',
     nearText: 'They make the held-out score look better than it is.',
     same: 'as line',

@@ -5,9 +5,9 @@ import type { PageGroup } from '../pages/pages.ts'
 import { plural } from '../state/number-format.ts'
 
 export const startWords = {
-  common: { open: 'Open…', cancel: 'Cancel', pause: 'Pause', stop: 'Stop', tryAgain: 'Try again', reset: 'Reset', remove: 'Remove', dismiss: 'Dismiss', close: 'Close', choose: 'Choose…', reveal: 'Show in file manager', loading: 'Reading…', left: 'left', of: 'of', went: (what: string, from: string, to: string): string => `${what}: ${from} to ${to}` },
+  common: { open: 'Open…', cancel: 'Cancel', pause: 'Pause', stop: 'Stop', tryAgain: 'Try again', reset: 'Reset', remove: 'Remove', dismiss: 'Dismiss', close: 'Close', choose: 'Choose…', reveal: 'Show in file manager', loading: 'Reading…', left: 'left', of: 'of', some: (shown: number, all: number): string => `${shown} of ${all}`, went: (what: string, from: string, to: string): string => `${what}: ${from} to ${to}` },
   shell: {
-    name: 'Satchel', pages: 'Pages', runs: 'Runs', noRuns: 'None yet.', back: 'Back', lightTheme: 'Light theme', darkTheme: 'Dark theme',
+    name: 'Satchel', pages: 'Pages', runs: 'Runs', noRuns: 'None yet.', unreadable: 'They could not be read.', back: 'Back', lightTheme: 'Light theme', darkTheme: 'Dark theme',
     groups: { start: '', prepare: 'Prepare', runs: 'Train', app: '' } satisfies Record<PageGroup, string>,
   },
   palette: { title: 'Go to', hint: 'A page, a run, something to do…', nothing: 'Nothing of that name.', page: 'page', run: 'run', action: 'do', key: 'Ctrl K' },
@@ -34,7 +34,7 @@ export const startWords = {
     processor: 'Processor',
     memory: 'Memory',
     disk: 'Disk',
-    memoryInUse: 'Memory in use', threads: (count: number): string => plural(count, 'thread'), reward: 'Reward',
+    memoryInUse: 'Memory in use', threads: (count: number): string => plural(count, 'thread'), reward: 'Reward', stepOf: (step: number, steps: number): string => `step ${step} of ${steps}`,
     programs: ({ satchel, node, onnxruntime, platform }: MachineFacts): string => `Satchel ${satchel}, Node ${node}, onnxruntime ${onnxruntime}, ${platform}`,
     trialNames: { node: 'Node', cpu: 'Processor', webgpu: 'Graphics card', rewards: 'Rewards', browser: 'Pictures of pages', 'built-in model': 'Built-in model' },
     versions: 'Versions',

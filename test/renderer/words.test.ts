@@ -19,6 +19,11 @@ const isNode = (value: unknown): value is Node => typeof value === 'object' && v
 /** Two words beside each other, or one that begins like a sentence. */
 const isSentence = (text: string): boolean => !/^\d+px|var\(--/.test(text) && (/\p{L}{2,} +\p{L}{2,}/u.test(text) || /^\p{Lu}\p{Ll}/u.test(text))
 
+/** Between two expressions one word beside a space is enough. */
+function wordsOfTemplate(text: string): string[] {
+  return isSentence(text) || /\p{L}{2,}\s|\s\p{L}{2,}/u.test(text) ? [text] : []
+}
+
 /** The end of what is called, such as `.includes`. */
 function nameOf(callee: unknown): string {
   return isNode(callee) && isNode(callee['property']) ? `.${String(callee['property']['name'])}` : ''
@@ -37,6 +42,8 @@ function wordsIn(node: unknown): string[] {
     case 'ClassDirective':
     case 'ThrowStatement':
       return []
+    case 'Property':
+      return isNode(node['key']) && node['key']['name'] === 'id' ? [] : wordsIn(node['value'])
     case 'CallExpression':
       return /\.includes$/.test(nameOf(node['callee'])) ? [] : wordsIn([node['callee'], node['arguments']])
     case 'BinaryExpression':
@@ -47,7 +54,7 @@ function wordsIn(node: unknown): string[] {
     case 'Literal':
       return typeof node['value'] === 'string' && isSentence(node['value']) ? [node['value']] : []
     case 'TemplateElement':
-      return isSentence(String((node['value'] as { cooked: string }).cooked)) ? [String((node['value'] as { cooked: string }).cooked)] : []
+      return wordsOfTemplate((node['value'] as { cooked: string }).cooked)
     default:
       return Object.entries(node).flatMap(([field, value]) => (field === 'metadata' || field === 'css' || field === 'typeAnnotation' ? [] : wordsIn(value)))
   }
@@ -69,7 +76,7 @@ describe('components', () => {
   it('would be found out: in text, in an attribute, in an expression, in a script', () => {
     expect(wordsOf('<p>Look here</p>')).toEqual(['Look here'])
     expect(wordsOf('<a title="Look" href="x">{say.it}</a>')).toEqual(['Look'])
-    expect(wordsOf('<p>{open ? "Look here" : `as ${it} is said`}</p>')).toEqual(['Look here', ' is said'])
+    expect(wordsOf('<p>{open ? "Look here" : `as ${it} is said`}</p>')).toEqual(['Look here', 'as ', ' is said'])
     expect(wordsOf('<script lang="ts">const text: "a b" = tell("now and then")</script>')).toEqual(['now and then'])
     expect(wordsOf('<button class="icon-button" type="button" {onclick}><Icon name="close" /></button>')).toEqual([])
   })

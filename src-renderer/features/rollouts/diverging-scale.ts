@@ -6,11 +6,11 @@ export const measures = ['advantage', 'reward', 'probability', 'entropy', 'ratio
 export type Measure = (typeof measures)[number]
 
 export const measureWords: Readonly<Record<Measure, { readonly label: string; readonly unit: string }>> = {
-  advantage: { label: 'Advantage', unit: 'advantage, standard deviations of the group' },
+  advantage: { label: 'Advantage', unit: 'standard deviations of the group' },
   reward: { label: 'Reward', unit: 'reward a token' },
-  probability: { label: 'Probability', unit: 'probability; strong where the token was unlikely' },
+  probability: { label: 'Probability', unit: 'strong where the token was unlikely' },
   entropy: { label: 'Entropy', unit: 'nats; strong where there was much to choose from' },
-  ratio: { label: 'Ratio', unit: 'probability in the last mini-batch over that it was drawn with, as a logarithm' },
+  ratio: { label: 'Ratio', unit: 'last mini-batch over draw, as a logarithm' },
 }
 
 /** Whether a measure has a sign. */

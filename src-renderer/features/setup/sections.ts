@@ -44,6 +44,6 @@ export function isBasic(node: FormNode): boolean {
 
 /** `promptsPerStep` as people read it: `Prompts per step`. */
 export function labelOf(path: readonly string[]): string {
-  const words = (path.at(-1) ?? '').replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().replace(/\bkl\b/g, 'KL').replace(/^k$/, 'pass@k for k').replace(/\bcarm\b/g, 'CARM').replace(/^top k$/, 'top-k').replace(/^top p$/, 'top-p').replace(/^min p$/, 'min-p')
+  const words = (path.at(-1) ?? '').replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().replace(/\bkl\b/g, 'KL').replace(/^k$/, 'pass@k for k').replace(/\bcarm\b/g, 'CARM').replace(/^top k$/, 'top-k').replace(/^top p$/, 'top-p').replace(/^min p$/, 'min-p').replace('heldout', 'held-out')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
