@@ -1,4 +1,4 @@
-// A run, or several beside each other, as one self-contained page: no script, no font, no picture from elsewhere.
+// A run, or several beside each other, as one self-contained page: no script, no font, no picture from elsewhere; those of pages stand in it.
 import { basename, join, resolve } from 'node:path'
 import type { EvaluationResult, MetricsRow, RolloutRecord } from '../../contract/events.ts'
 import { outcomeWords, verdictText } from '../../contract/outcome-words.ts'
@@ -8,6 +8,8 @@ import type { RunChange } from '../../contract/run-changes.ts'
 import { writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { openPictureStore, picturesFolder } from '../rewards/screenshots/picture-store.ts'
 import { planVerdict } from './memory-plan.ts'
+import { pageImage, readPages } from './report-pages.ts'
+import type { ReportPages } from './report-pages.ts'
 import { pixelSentence } from './pixel-words.ts'
 import { lineChart, seriesColours } from './report-chart.ts'
 import type { Point, Series } from './report-chart.ts'
@@ -26,6 +28,8 @@ export interface RunData {
   readonly changes: readonly RunChange[]
   /** Pictures of pages the folder holds. */
   readonly pictures: number
+  /** Pictures of the pages that are shown. */
+  readonly pages: ReportPages
   /** Entries of the folder that could not be read. */
   readonly unreadable: number
 }
@@ -43,6 +47,7 @@ export async function readRunData(directory: string): Promise<RunData> {
     rollouts: rollouts.values,
     changes: changes.values,
     pictures: await openPictureStore(join(directory, picturesFolder)).count(),
+    pages: await readPages(directory, [...evaluationsShown(evaluations.values).flatMap(({ samplesShown }) => samplesShown), ...rollouts.values.slice(0, rolloutsShown)].map(({ text }) => text)),
     unreadable: metrics.unreadable + evaluations.unreadable + rollouts.unreadable + changes.unreadable,
   }
 }
@@ -68,7 +73,7 @@ export function renderReport(runs: readonly RunData[]): string {
   return [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">',
     `<title>${escapeHtml(title)} - Satchel</title><style>${styles}</style></head><body>`,
     `<header><h1>${escapeHtml(title)}</h1>${runs.length === 1 ? '' : legend(runs)}</header><main>`,
     section('Result', summaryTable(runs)),
@@ -230,15 +235,20 @@ function changeTable(changes: readonly RunChange[]): string {
   return htmlTable(['field', 'from step', 'was', 'became', 'when'], changes.map(({ field, step, from, to, time }) => [field, String(step), String(from), String(to), time].map(escapeHtml)))
 }
 
-function samples({ evaluations, description }: RunData): string {
-  const shown = evaluations.length < 2 ? evaluations.slice(0, 1) : [evaluations[0] as EvaluationResult, evaluations.at(-1) as EvaluationResult]
+/** Before and after. */
+function evaluationsShown(evaluations: readonly EvaluationResult[]): readonly EvaluationResult[] {
+  return evaluations.length < 2 ? evaluations : [evaluations[0] as EvaluationResult, evaluations.at(-1) as EvaluationResult]
+}
+
+function samples({ evaluations, description, pages }: RunData): string {
+  const shown = evaluationsShown(evaluations)
   const prompts = shown[0]?.samplesShown ?? []
   return prompts.map(({ promptId, prompt }) => {
     const columns = shown.map((result) => {
       const sample = result.samplesShown.find((other) => other.promptId === promptId)
       if (sample === undefined) return ''
       const verdict = verdictText(description.config.reward.recipe, sample.compiles, sample.requirementScore, share)
-      return `<div><p class="quiet">step ${result.step}: ${verdict}</p><pre>${escapeHtml(sample.text)}</pre></div>`
+      return `<div><p class="quiet">step ${result.step}: ${verdict}</p>${pageImage(pages, sample.text, `the sample of step ${result.step}`)}<pre>${escapeHtml(sample.text)}</pre></div>`
     })
     return `<article><p><b>${escapeHtml(prompt)}</b></p><div class="pair">${columns.join('')}</div></article>`
   }).join('')
@@ -247,7 +257,7 @@ function samples({ evaluations, description }: RunData): string {
 const rolloutsShown = 4
 
 /** Tokens on a background by their advantage: what they were taught, red for less of it, green for more. */
-function paintedRollouts({ rollouts, description }: RunData): string {
+function paintedRollouts({ rollouts, description, pages }: RunData): string {
   const words = outcomeWords[description.config.reward.recipe]
   return rollouts.slice(0, rolloutsShown).map((rollout) => {
     const largest = rollout.advantages.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9)
@@ -261,7 +271,7 @@ function paintedRollouts({ rollouts, description }: RunData): string {
       return `<span style="background:rgba(${colour}, ${(0.55 * (Math.abs(advantage) / largest)).toFixed(2)})" title="advantage ${advantage.toFixed(3)}, reward ${(rollout.tokenRewards[token] ?? 0).toFixed(3)}">${escapeHtml(text)}</span>`
     })
     const verdict = rollout.stages.render ? words.passes : (rollout.spans[0]?.message ?? words.fails)
-    return `<article><p><b>${escapeHtml(rollout.prompt)}</b></p><p class="quiet">step ${rollout.step}, rollout ${rollout.index}, reward ${rollout.reward.toFixed(2)}: ${escapeHtml(verdict)}</p><pre>${parts.join('')}</pre></article>`
+    return `<article><p><b>${escapeHtml(rollout.prompt)}</b></p><p class="quiet">step ${rollout.step}, rollout ${rollout.index}, reward ${rollout.reward.toFixed(2)}: ${escapeHtml(verdict)}</p>${pageImage(pages, rollout.text, `rollout ${rollout.index} of step ${rollout.step}`)}<pre>${parts.join('')}</pre></article>`
   }).join('')
 }
 
@@ -287,6 +297,7 @@ th { font-weight: 600; } thead th { white-space: normal; vertical-align: bottom;
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(21rem, 1fr)); gap: 1.2rem; } figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .2rem; } svg { width: 100%; height: auto; display: block; }
 .grid { stroke: var(--line); } .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 3 3; opacity: .6; } .tick { fill: var(--quiet); font-size: 11px; } .dot { fill: var(--paper); stroke-width: 2; }
 pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; margin: .3rem 0; } pre span { border-radius: 2px; }
+img { display: block; width: 100%; max-width: 34rem; height: auto; margin: .3rem 0; border: 1px solid var(--line); border-radius: 6px; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; } .pair > div { min-width: 0; } article { margin: 0 0 1.4rem; } article p { margin: .2rem 0; }
 .legend span { margin-right: 1.2rem; } .legend i { display: inline-block; width: .9em; height: .9em; border-radius: 2px; margin-right: .4em; vertical-align: -.1em; } summary { cursor: pointer; margin: .8rem 0; }
 `

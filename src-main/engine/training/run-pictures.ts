@@ -9,6 +9,8 @@ import { programHash } from '../rewards/screenshots/screenshots.ts'
 export interface RunPictures {
   /** Takes pictures of some of a step's pages; returns at once. */
   offer(records: readonly RolloutRecord[]): void
+  /** Takes pictures of all these texts, after what was begun: held-out samples are few, and the report shows them. */
+  offerSamples(texts: readonly string[]): void
   /** Waits until what was begun is done, at most so long (milliseconds); what is not done then is given up. */
   settle(milliseconds: number): Promise<void>
 }
@@ -29,9 +31,9 @@ export function createRunPictures({ camera, directory, perStep, keep, onProblem 
   let working: Promise<void> | undefined
   let told = false
 
-  async function take(records: readonly RolloutRecord[]): Promise<void> {
+  async function take(texts: readonly string[]): Promise<void> {
     try {
-      for (const { text } of records) {
+      for (const text of texts) {
         const hash = programHash(text)
         if ((await store.read(hash)) !== undefined) continue
         const result = await camera.screenshotOf(text)
@@ -41,15 +43,23 @@ export function createRunPictures({ camera, directory, perStep, keep, onProblem 
     } catch (error) {
       if (!told) onProblem(`Pictures of pages could not be kept: ${error instanceof Error ? error.message : String(error)}`)
       told = true
-    } finally {
-      working = undefined
     }
+  }
+
+  /** Takes them after what is being taken. */
+  function begin(texts: readonly string[]): void {
+    const mine = (working ?? Promise.resolve()).then(() => take(texts))
+    working = mine
+    void mine.then(() => {
+      if (working === mine) working = undefined
+    })
   }
 
   return {
     offer(records) {
-      if (working === undefined) working = take(chosenPages(records, perStep))
+      if (working === undefined) begin(chosenPages(records, perStep).map(({ text }) => text))
     },
+    offerSamples: begin,
     async settle(milliseconds) {
       let clock: NodeJS.Timeout | undefined
       await Promise.race([working, new Promise((resolve) => (clock = setTimeout(resolve, milliseconds)))])

@@ -243,6 +243,7 @@ class Run {
     if (existsSync(join(this.folder.directory, 'eval', `${String(this.step).padStart(6, '0')}.json`))) return
     const result: EvaluationResult = await evaluate(this.session.source, this.config, this.session.heldout, this.step, (done, total) => this.between('evaluate', done, total))
     await this.folder.writeEvaluation(result)
+    this.pictures?.offerSamples(result.samplesShown.filter(({ compiles }) => compiles).map(({ text }) => text))
     this.options.onEvent({ type: 'evaluation', result })
   }
 

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import { rewardConfig } from '../../../src-main/contract/reward-config.ts'
+import { openPictureStore } from '../../../src-main/engine/rewards/screenshots/picture-store.ts'
+import { programHash } from '../../../src-main/engine/rewards/screenshots/screenshots.ts'
 import { lineChart, niceTicks, thin } from '../../../src-main/engine/training/report-chart.ts'
 import { renderReport, writeReport, writeRunReport } from '../../../src-main/engine/training/report.ts'
 import type { RunData } from '../../../src-main/engine/training/report.ts'
@@ -13,7 +15,7 @@ const temporaryFolder = useTemporaryFolder()
 
 function exampleRun(changes: Partial<RunData> = {}): RunData {
   return {
-    name: 'demo-1', directory: '/runs/demo-1', description: exampleDescription(), pictures: 0, unreadable: 0,
+    name: 'demo-1', directory: '/runs/demo-1', description: exampleDescription(), pictures: 0, pages: new Map(), unreadable: 0,
     metrics: [1, 2, 3, 4].map((step) => ({ step, values: { reward: step / 4 - 1, compile_rate: step / 4, entropy: null, 'time/step': 30 } })),
     evaluations: [exampleEvaluation(0, 2), exampleEvaluation(2, 18), exampleEvaluation(4, 15)],
     rollouts: [exampleRollout(4, 0), exampleRollout(4, 1)], changes: [],
@@ -37,6 +39,22 @@ describe('the report', () => {
     expect(html).not.toMatch(/https?:|url\(|@import| on\w+=/)
     expect(document.querySelector('meta[http-equiv]')?.getAttribute('content')).toContain("default-src 'none'")
     expect(document.querySelector('h1')?.textContent).toBe('Run demo-1')
+  })
+
+  it('shows the pages of samples whose pictures the run kept, each in the page itself', async () => {
+    const folder = await createRunFolder(await temporaryFolder(), exampleDescription())
+    const first = exampleEvaluation(0, 2)
+    const [sample] = first.samplesShown
+    if (sample === undefined) throw new Error('the example evaluation shows no sample')
+    await folder.writeEvaluation(first)
+    const facts = { consoleErrors: [], pageErrors: [], text: '', elements: 1, distinctPixels: 9, uniform: false, milliseconds: 1 }
+    await openPictureStore(join(folder.directory, 'screenshots')).write(programHash(sample.text), { png: Buffer.from('a picture'), facts })
+    const { document } = parseHTML(await readFile(await writeRunReport(folder.directory), 'utf8'))
+    const pictures = [...document.querySelectorAll('img')]
+    expect(pictures.map((picture) => picture.getAttribute('alt'))).toEqual(['The page of the sample of step 0'])
+    expect(pictures[0]?.getAttribute('src')).toBe(`data:image/png;base64,${Buffer.from('a picture').toString('base64')}`)
+    expect(document.querySelector('meta[http-equiv]')?.getAttribute('content')).toContain('img-src data:')
+    await folder.close()
   })
 
   it('begins with the answer: from where to where, how far below its peak, when it crossed which level', () => {

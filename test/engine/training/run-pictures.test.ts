@@ -48,6 +48,18 @@ describe('pictures of a run', () => {
     expect(asked).toEqual(['a 0'])
   })
 
+  test('of held-out samples wait for those of the step in progress, and leave none out', async () => {
+    const asked: string[] = []
+    let finish: (result: ScreenshotResult) => void = () => undefined
+    const { pictures } = await open((text) => (asked.push(text), text === 'a 0' ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(shown)))
+    pictures.offer([rollout('a', 0, 1)])
+    await expect.poll(() => asked).toEqual(['a 0'])
+    pictures.offerSamples(['one', 'two', 'three'])
+    finish(shown)
+    await pictures.settle(5_000)
+    expect(asked).toEqual(['a 0', 'one', 'two', 'three'])
+  })
+
   test('say once that they cannot be had, and stop no run', async () => {
     const problems: string[] = []
     const { pictures } = await open(async () => ({ failure: 'the browser is gone', blame: 'service' }), problems)
