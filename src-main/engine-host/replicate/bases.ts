@@ -6,6 +6,7 @@
 //   react-weak    trained from nothing for a short time: it knows no better
 //   maths         worked solutions of four steps, each step wrong with the same chance; trained from nothing with a tokenizer of its own: it
 //                 calculates better than it was shown to, yet four right steps in a row are rare
+//   maths-rare    the same with more wrong steps
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -30,14 +31,20 @@ import { corpusExample, type CorpusOptions } from '../make-demo/corpus.ts'
 import { demoPattern, endOfText, messageEnd, messageStart } from '../make-demo/demo-tokenizer.ts'
 import type { BaseFiles } from './experiments.ts'
 
-export const baseNames = ['react-rare', 'react-never', 'react-mixed', 'react-weak', 'maths'] as const
+export const baseNames = ['react-rare', 'react-never', 'react-mixed', 'react-weak', 'maths', 'maths-rare'] as const
 export type BaseName = (typeof baseNames)[number]
 
 interface Recipe {
   readonly from: 'built-in' | 'nothing'
   readonly steps: number
   readonly learningRate: number
-  readonly corpus: CorpusOptions | { readonly wrongShare: number; readonly problems: number }
+  readonly corpus: CorpusOptions | MathsCorpus
+}
+
+interface MathsCorpus {
+  /** Chance of each step to be wrong. */
+  readonly wrongShare: number
+  readonly problems: number
 }
 
 const recipes: Readonly<Record<BaseName, Recipe>> = {
@@ -46,6 +53,7 @@ const recipes: Readonly<Record<BaseName, Recipe>> = {
   'react-mixed': { from: 'built-in', steps: 200, learningRate: 3e-4, corpus: { corruptShare: 0.86, mistakes: [1, 2] } },
   'react-weak': { from: 'nothing', steps: 500, learningRate: 1.5e-3, corpus: { corruptShare: 0.9, mistakes: [1, 3] } },
   maths: { from: 'nothing', steps: 1400, learningRate: 1.5e-3, corpus: { wrongShare: 0.4, problems: 40_000 } },
+  'maths-rare': { from: 'nothing', steps: 1400, learningRate: 1.5e-3, corpus: { wrongShare: 0.6, problems: 40_000 } },
 }
 
 const examplesPerStep = 32
@@ -64,12 +72,12 @@ export async function makeBase(name: BaseName, directory: string, scale: number,
   const steps = Math.max(1, Math.round(recipe.steps * scale))
   const stamp = JSON.stringify({ ...recipe, steps, seed })
   const folder = join(directory, `${name}-${createHash('sha256').update(stamp).digest('hex').slice(0, 8)}`)
-  const files: BaseFiles = { model: join(folder, 'model'), prompts: name === 'maths' ? join(folder, 'prompts.jsonl') : resourcePath('demo', 'prompts.jsonl') }
+  const files: BaseFiles = { model: join(folder, 'model'), prompts: 'problems' in recipe.corpus ? join(folder, 'prompts.jsonl') : resourcePath('demo', 'prompts.jsonl') }
   if (existsSync(folder)) return files
   const fresh = `${folder}.new`
   await rm(fresh, { recursive: true, force: true })
   await mkdir(join(fresh, 'model'), { recursive: true })
-  const examples = name === 'maths' ? await writeMathsFiles(fresh) : await copyReactFiles(fresh, recipe.corpus as CorpusOptions)
+  const examples = 'problems' in recipe.corpus ? await writeMathsFiles(fresh, recipe.corpus) : await copyReactFiles(fresh, recipe.corpus)
   await trainBase(join(fresh, 'model'), recipe, steps, examples, (step) => onStep(step, steps))
   await writeFile(join(fresh, 'recipe.json'), stamp)
   await rename(fresh, folder)
@@ -82,9 +90,7 @@ async function copyReactFiles(folder: string, corpus: CorpusOptions): Promise<(i
 }
 
 /** The built-in model's shape with a tokenizer trained on solutions, digits one by one; prompts that the corpus never holds. */
-async function writeMathsFiles(folder: string): Promise<(index: number) => Example> {
-  const { corpus } = recipes.maths
-  if (!('problems' in corpus)) throw new Error('the recipe of the maths base has no number of problems')
+async function writeMathsFiles(folder: string, corpus: MathsCorpus): Promise<(index: number) => Example> {
   const rows = makeProblems({ seed, count: corpus.problems + mathsPrompts.train + mathsPrompts.heldout, levels: [1], kinds: ['running total'], instructions: false })
   const asked = rows.slice(corpus.problems)
   const shown = asked.map((row, index) => JSON.stringify({ ...row, split: index < mathsPrompts.train ? 'train' : 'heldout' }))

@@ -66,14 +66,15 @@ export interface BaseFiles {
 /** The base a task is compared on: rarely right, which is where credit matters most. */
 export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare', maths: 'maths' }
 
-/** What one run does otherwise than its method: fields of the React reward and of BoT-GRPO's estimator. */
+/** What one run does otherwise than its method: fields of the task's reward and of BoT-GRPO's estimator. */
 interface Change {
-  readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, number>>>>
+  readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, boolean | number>>>>
   readonly estimator?: Readonly<Record<string, string>>
 }
 
 /** A regime: where a run starts and how finely its outcome is graded. */
 interface Regime {
+  readonly task: Task
   readonly base: BaseName
   readonly change?: Change
 }
@@ -83,10 +84,11 @@ interface Regime {
  * GRPO something of a group that fails to the last; a coarse outcome takes them away: every failure is worth -1.
  */
 export const regimes = {
-  'never right': { base: 'react-never' },
-  'never right, coarse outcome': { base: 'react-never', change: { reward: { linter: { globalWeight: 0 }, ladder: { notReact: -1, parse: -1, types: -1, bundle: -1, render: -1 } } } },
-  mixed: { base: 'react-mixed' },
-  weak: { base: 'react-weak' },
+  'never right': { task: 'react', base: 'react-never' },
+  'never right, coarse outcome': { task: 'react', base: 'react-never', change: { reward: { linter: { globalWeight: 0 }, ladder: { notReact: -1, parse: -1, types: -1, bundle: -1, render: -1 } } } },
+  mixed: { task: 'react', base: 'react-mixed' },
+  weak: { task: 'react', base: 'react-weak' },
+  'rarely right': { task: 'maths', base: 'maths-rare' },
 } as const satisfies Readonly<Record<string, Regime>>
 
 interface Wanted {
@@ -144,32 +146,38 @@ export const slug = (name: string): string => name.replaceAll(/ %|,/g, '').repla
 
 export const regimeMethods = ['bot-grpo-safe', 'grpo'] as const
 
-/** What is taken away from or done to BoT-GRPO, on React. */
-const ablations: Readonly<Record<string, Change>> = {
-  'without 1 over L': { estimator: { pooling: 'token' } },
-  'w_s 0.05': { reward: { localWeight: 0.05 } },
-  'w_s 0.16': { reward: { localWeight: 0.16 } },
-  'w_s 1.6': { reward: { localWeight: 1.6 } },
-  'window 0': { reward: { windowLines: 0 } },
-  'window 1': { reward: { windowLines: 1 } },
-  'window 5': { reward: { windowLines: 5 } },
-  'flat groups kept': { estimator: { flatGroups: 'keep' } },
-  'flat groups skipped': { estimator: { flatGroups: 'skip' } },
-  'compiler and lint only': { reward: { requirementWeight: 0 } },
-  'lines divided': { reward: { divideByFlaggedLines: true } },
-  'first stage only': { reward: { checkBroken: false } },
-  'as published, both': { reward: { divideByFlaggedLines: true, checkBroken: false } },
-  'noise 10 %': { reward: { compilerNoise: 0.1 } },
-  'noise 30 %': { reward: { compilerNoise: 0.3 } },
+/** What is taken away from or done to BoT-GRPO. */
+const ablations: Readonly<Record<Task, Readonly<Record<string, Change>>>> = {
+  react: {
+    'without 1 over L': { estimator: { pooling: 'token' } },
+    'w_s 0.05': { reward: { localWeight: 0.05 } },
+    'w_s 0.16': { reward: { localWeight: 0.16 } },
+    'w_s 1.6': { reward: { localWeight: 1.6 } },
+    'window 0': { reward: { windowLines: 0 } },
+    'window 1': { reward: { windowLines: 1 } },
+    'window 5': { reward: { windowLines: 5 } },
+    'flat groups kept': { estimator: { flatGroups: 'keep' } },
+    'flat groups skipped': { estimator: { flatGroups: 'skip' } },
+    'compiler and lint only': { reward: { requirementWeight: 0 } },
+    'lines divided': { reward: { divideByFlaggedLines: true } },
+    'first stage only': { reward: { checkBroken: false } },
+    'as published, both': { reward: { divideByFlaggedLines: true, checkBroken: false } },
+    'noise 10 %': { reward: { compilerNoise: 0.1 } },
+    'noise 30 %': { reward: { compilerNoise: 0.3 } },
+  },
+  maths: {
+    'steps undivided': { reward: { divideByFlaggedLines: false } },
+    'steps judged alone': { reward: { steps: { errorPropagation: false } } },
+  },
 }
 
 /** Everything else of a task, at the learning rates the sweep chose. Seed by seed, so that a comparison stopped early is a fair one. */
 export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, task: Task, chosen: (method: MethodName) => number): Experiment[] {
   const make = (wanted: Omit<Wanted, 'learningRate' | 'task'>): Experiment => experiment(scale, files, { ...wanted, task, learningRate: chosen(wanted.method) })
   const compare = scale.seeds.flatMap((seed) => methodNames.map((method) => make({ stage: 'compare', base: mainBase[task], method, seed })))
-  if (task !== 'react') return compare
   const few = scale.seeds.slice(0, scale.fewSeeds)
-  const regimeRuns = few.flatMap((seed) => Object.entries<Regime>(scale.regimes ? regimes : {}).flatMap(([name, { base, change }]) => regimeMethods.map((method) => make({ stage: 'regimes', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
-  const ablated = few.flatMap((seed) => Object.entries(scale.ablations ? ablations : {}).map(([name, change]) => make({ stage: 'ablations', base: mainBase.react, method: 'bot-grpo-safe', seed, variant: slug(name), change })))
+  const own = Object.entries<Regime>(scale.regimes ? regimes : {}).filter(([, regime]) => regime.task === task)
+  const regimeRuns = few.flatMap((seed) => own.flatMap(([name, { base, change }]) => regimeMethods.map((method) => make({ stage: 'regimes', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
+  const ablated = few.flatMap((seed) => Object.entries(scale.ablations ? ablations[task] : {}).map(([name, change]) => make({ stage: 'ablations', base: mainBase[task], method: 'bot-grpo-safe', seed, variant: slug(name), change })))
   return [...compare, ...regimeRuns, ...ablated]
 }

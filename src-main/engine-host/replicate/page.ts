@@ -107,15 +107,19 @@ export function replicationPage(results: ReplicationResults): string {
   }
   const tasks = [...new Set(results.runs.map(({ task }) => task))]
   const reached = Object.entries(regimes).filter(([name]) => results.runs.some(({ stage, variant }) => stage === 'regimes' && variant === slug(name)))
-  const variants = [...new Set(results.runs.filter(({ stage }) => stage === 'ablations').map(({ variant }) => variant))]
-  const complete = select('compare', 'react-rare', 'bot-grpo-safe')
+  const ablated = tasks.flatMap((task) => {
+    const variants = [...new Set(results.runs.filter((run) => run.stage === 'ablations' && run.task === task).map(({ variant }) => variant))]
+    const complete = select('compare', mainBase[task], 'bot-grpo-safe')
+    const rows = variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', mainBase[task], 'bot-grpo-safe', variant)])
+    return variants.length === 0 ? [] : [`<h2>Ablations of BoT-GRPO (${task}, safe defaults)</h2>${comparison('ablations', mainBase[task], [['unchanged', complete], ...rows], complete)}`]
+  })
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Does token credit pay?</title><style>${style}</style></head><body>
 <h1>Does token credit pay?</h1>
 <p class="quiet">${escapeHtml(Object.entries(results.machine).map(([name, value]) => `${name} ${value}`).join(', '))}. Scale: ${escapeHtml(results.scale)}. ${results.runs.length} runs${results.missing === 0 ? '' : `; ${results.missing} planned runs are missing, so nothing below is final`}.</p>
 <p>One backbone, identical rewards, data, seeds, sampling and budget; only credit assignment differs. A rate is that of held-out prompts: programs that compile (React), right answers (maths). Ranges in brackets are over seeds; the interval of "times sooner" is a 95 % bootstrap over seeds, and a rate never reached counts as one step more than the run had.</p>
 ${tasks.map((task) => `<h2>Learning rates, ${task}</h2>${sweepTable(results, task)}<h2>Comparison, ${task}</h2>${part('compare', mainBase[task], methodNames)}${task === 'maths' ? passTable(results) : preferenceTable(results)}`).join('')}
 ${reached.length === 0 ? '' : `<h2>When it pays: other outcomes and bases</h2>${reached.map(([name, { base }]) => `<h3>${escapeHtml(name)} (${escapeHtml(base)})</h3>${part('regimes', base, regimeMethods, slug(name))}`).join('')}`}
-${variants.length === 0 ? '' : `<h2>Ablations of BoT-GRPO (React, safe defaults)</h2>${comparison('ablations', 'react-rare', [['unchanged', complete], ...variants.map((variant): [string, RunResult[]] => [variant.replaceAll('-', ' '), select('ablations', 'react-rare', 'bot-grpo-safe', variant)])], complete)}`}
+${ablated.join('\n')}
 <h2>What this does not show</h2>
 <p>One small backbone on two tasks with generated prompts; no judge model took part. Learning rates were chosen for the comparison and kept in the other parts. Other bases, longer runs and larger models may order the methods otherwise.</p>
 </body></html>
