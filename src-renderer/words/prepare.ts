@@ -20,7 +20,6 @@ export const prepareWords = {
     download: 'Download',
     resume: 'Go on downloading',
     verify: 'Verify',
-    verifyAgain: 'Verify again',
     accept: 'Take the changed files as they are',
     plan: 'Plan memory',
     use: 'Use in a run',

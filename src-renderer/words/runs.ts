@@ -29,6 +29,10 @@ export const runWords = {
     start: 'Start the run', missing: 'Something is missing or wrong; it is marked at the field', correct: 'Correct what is marked.',
     busy: 'Another run is in progress. If it was started here, this one waits for its turn.', waits: 'The run waits for its turn.', waitsText: 'It starts when the run in progress has ended.',
     noneChosen: 'none chosen', known: 'Known ones', chooseOne: 'Choose one…', elsewhere: 'another place',
+    problems: {
+      noModel: 'Choose a base model.', noPrompts: 'Choose a prompt file.', unknown: 'There is no such field.', number: 'Must be a number.', whole: 'Must be a whole number.',
+      least: (least: number): string => `Must be ${least} or more.`, above: (limit: number): string => `Must be more than ${limit}.`, most: (most: number): string => `Must be ${most} or less.`, below: (limit: number): string => `Must be less than ${limit}.`,
+    },
     field: { empty: 'empty', noDefault: 'no default', default: (value: string): string => `default ${value}`, reset: 'Back to the default' },
     plan: {
       title: 'Memory plan', advice: 'Each of these alone would lower the peak to:', choose: 'Choose a base model to see what the run would need.',
@@ -44,7 +48,7 @@ export const runWords = {
     controls: {
       title: 'Run controls', pauseHint: 'Pause between two calls of the engine', notTraining: 'It is not training',
       restart: 'Start the engine again from the newest checkpoint', proceed: 'Go on from where it paused', nothingToResume: 'Nothing is paused, stopped or failed, or another run is in progress',
-      checkpoint: 'Checkpoint', checkpointHint: 'Write a checkpoint after the step in progress', change: 'Change…', closeChange: 'Close changes', changeHint: 'Change the learning rate or weights of the reward from the next step on', nothingToChange: 'There is no step left to change',
+      checkpoint: 'Checkpoint', checkpointHint: 'Write a checkpoint after the step in progress', change: 'Change…', changeHint: 'Change the learning rate or weights of the reward from the next step on', nothingToChange: 'There is no step left to change',
       stop: 'Stop after step', stopHint: 'Finish the step, write a checkpoint and stop', stopNow: 'Stop now', stopNowHint: 'Drop the step in progress and stop at once', nothingToStop: 'Nothing to stop',
     },
     change: {
@@ -72,12 +76,12 @@ export const runWords = {
     step: 'Step', atStep: (step: number): string => `step ${step}`, changed: (step: number, text: string): string => ` Changed at step ${step}: ${text}.`, pointed: (step: number, values: string): string => `Step ${step}. ${values}.`, unknown: 'unknown',
   },
   rollouts: {
-    title: 'Rollouts', waiting: 'Rollouts appear here after the first step.', none: 'No rollout is like that.', looking: 'Looking…', across: 'Same prompt across steps', pageTitle: 'The page', pageOf: 'The page of this rollout',
+    title: 'Rollouts', waiting: 'Rollouts appear here after the first step.', none: 'No rollout is like that.', unreadable: 'This step could not be read.', looking: 'Looking…', across: 'Same prompt across steps', pageTitle: 'The page', pageOf: 'The page of this rollout',
     rolloutName: (number: number, step: number): string => `rollout ${number} of step ${step}`,
     found: (hits: number, looked: number, steps: number): string => `${hits} found in ${looked} of ${steps} steps`, further: 'Look further', searchEnded: 'The search ended.',
     step: { title: 'Step', slider: 'Step, as a slider', following: 'follows the newest', held: 'held', heldOf: (newest: number): string => `held; newest is ${newest}`, hold: 'Hold', holdHint: 'Keep this step on the screen', follow: 'Follow', followHint: 'Show the newest step, and the next ones as they come' },
     filters: {
-      text: 'Text to look for', textHint: 'Text, prompt or message', kind: 'Kind', kinds: { all: 'All', passed: 'Passed', failed: 'Failed', hacks: 'Pass, but fail the audit', 'cut-off': 'Cut off' } satisfies Record<RolloutQuery['only'], string>,
+      text: 'Text to look for', textHint: 'Text to find', kind: 'Kind', kinds: { all: 'All', passed: 'Passed', failed: 'Failed', hacks: 'Pass, but fail the audit', 'cut-off': 'Cut off' } satisfies Record<RolloutQuery['only'], string>,
       here: 'This step only', hereHint: 'Show the rollouts of one step again', everywhere: 'Search all steps', everywhereHint: (steps: number): string => `Look through the files of all ${steps} steps (Enter)`,
       sort: 'Sort', ascending: 'Smallest first', descending: 'Largest first', ascendingHint: 'Smallest first; press for largest first', descendingHint: 'Largest first; press for smallest first',
     },

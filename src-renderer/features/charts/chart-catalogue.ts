@@ -101,7 +101,7 @@ function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: Recipe)
   return [
     { id: 'heldout', title: 'Held-out score', unit: '% of completions, by stage', series: stageSeries(evaluations, recipe), ...share, empty: 'The first evaluation runs before the first step.' },
     {
-      id: 'honest', title: detail === null ? 'Hacks and pass@k' : `${detail.title}, and hacks`, unit: '% of held-out completions', ...share, empty: 'The first evaluation runs before the first step.',
+      id: 'honest', title: detail === null ? 'Hacks and pass@k' : `${detail.title}, and hacks`, unit: '% held out', ...share, empty: 'The first evaluation runs before the first step.',
       series: [...met, rate('Hack rate', 1, ({ hackRate }) => hackRate.rate), ...passes.filter((k) => k !== '1').map((k, index) => rate(`pass@${k}`, index + 2, ({ passAtK }) => passAtK[k] ?? 0))],
     },
   ]

@@ -6,6 +6,8 @@ import { isRecord, presetFragment } from '../../../src-main/contract/methods.ts'
 import type { PresetName } from '../../../src-main/contract/methods.ts'
 import { runConfigSchema } from '../../../src-main/contract/run-config.ts'
 import type { RunConfig } from '../../../src-main/contract/run-config.ts'
+import { words } from '../../words.ts'
+import { issueWords } from './issue-words.ts'
 
 export type Draft = Readonly<Record<string, unknown>>
 export type Path = readonly string[]
@@ -67,8 +69,8 @@ export function withPreset(draft: Draft, preset: PresetName): Draft {
 const placeholder = '-'
 /** Fields that have no default: the form is complete without them, a run is not. */
 const required: readonly (readonly [path: Path, sentence: string])[] = [
-  [['model'], 'Choose a base model.'],
-  [['data', 'prompts'], 'Choose a prompt file.'],
+  [['model'], words.setup.problems.noModel],
+  [['data', 'prompts'], words.setup.problems.noPrompts],
 ]
 
 /** Paths of those fields. */
@@ -88,11 +90,11 @@ export function checkDraft(draft: Draft): CheckedDraft {
   for (let round = 0; round < 8; round += 1) {
     const parsed = runConfigSchema.safeParse(tried)
     if (parsed.success) return { complete: parsed.data, problems, ready: problems.size === 0 }
-    for (const { path, message, code, ...issue } of parsed.error.issues) {
-      const names = path.map(String)
-      const unknown = code === 'unrecognized_keys' && 'keys' in issue && Array.isArray(issue.keys) ? issue.keys.map(String) : []
+    for (const issue of parsed.error.issues) {
+      const names = issue.path.map(String)
+      const unknown = issue.code === 'unrecognized_keys' ? issue.keys : []
       for (const place of unknown.length > 0 ? unknown.map((key) => [...names, key]) : [names]) {
-        if (!problems.has(place.join('.'))) problems.set(place.join('.'), unknown.length > 0 ? 'There is no such field.' : message)
+        if (!problems.has(place.join('.'))) problems.set(place.join('.'), issueWords(issue))
         tried = place.length === 0 ? {} : withoutValue(tried, place)
       }
     }

@@ -5,13 +5,23 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
 import { build } from 'vite'
+import type { CallName } from '../../../src-main/contract/calls.ts'
 import type { SceneName } from './scenes.ts'
 
 const places = [process.env['SATCHEL_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', 'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe']
 
 /** The browser of this machine, or undefined. SATCHEL_CHROMIUM names another one. */
-export function findBrowser(): string | undefined {
+function findBrowser(): string | undefined {
   return places.find((place) => place !== undefined && place !== '' && existsSync(place))
+}
+
+/** Why the page cannot be shown to a browser here; empty where it can. A machine that is there to run these tests must have one. */
+export const missingBrowser = findBrowser() === undefined ? 'there is no Chromium (Debian: apt-get install chromium; or name one in SATCHEL_CHROMIUM)' : ''
+if (missingBrowser !== '' && process.env['CI'] === 'true') throw new Error(missingBrowser)
+
+/** What the page asked for so far by one call, oldest first. */
+export function requestsOf(page: Page, name: CallName): Promise<unknown[]> {
+  return page.evaluate((call) => (window as unknown as { requestsOf(name: string): unknown[] }).requestsOf(call), name)
 }
 
 const address = 'http://double.satchel.example/'
@@ -40,7 +50,9 @@ export interface DoublePage {
 }
 
 /** Opens the page in a state of the app. */
-export async function openDouble(executablePath: string, scene: SceneName = 'usual'): Promise<DoublePage> {
+export async function openDouble(scene: SceneName = 'usual'): Promise<DoublePage> {
+  const executablePath = findBrowser()
+  if (executablePath === undefined) throw new Error(missingBrowser)
   const files = await buildPage()
   const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })

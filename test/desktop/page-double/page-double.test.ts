@@ -1,33 +1,23 @@
 // The parts of the page that think for themselves, in a browser, in front of the contract's test double: what they ask for and what they show.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import type { CallName } from '../../../src-main/contract/calls.ts'
 import { goTo } from '../app-driver.ts'
-import { findBrowser, openDouble } from './browser.ts'
+import { missingBrowser, openDouble, requestsOf } from './browser.ts'
 import type { DoublePage } from './browser.ts'
 
-const browser = findBrowser()
-const missing = browser === undefined ? 'there is no Chromium (Debian: apt-get install chromium; or name one in SATCHEL_CHROMIUM)' : ''
 let opened: DoublePage
 let page: Page
 
 beforeAll(async () => {
-  if (browser === undefined) {
-    if (process.env['CI'] === 'true') throw new Error(missing)
-    return
-  }
-  opened = await openDouble(browser)
+  if (missingBrowser !== '') return
+  opened = await openDouble()
   page = opened.page
 })
 afterAll(async () => {
-  if (browser !== undefined) await opened.close()
+  if (missingBrowser === '') await opened.close()
 })
 
-function requestsOf(name: CallName): Promise<unknown[]> {
-  return page.evaluate((call) => (window as unknown as { requestsOf(name: string): unknown[] }).requestsOf(call), name)
-}
-
-describe.skipIf(missing !== '')(`the page before its double${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(missingBrowser !== '')(`the page before its double${missingBrowser === '' ? '' : ` (skipped: ${missingBrowser})`}`, () => {
   describe('a chart', () => {
     it('says its numbers in words, and shows them as a table, newest first', async () => {
       await goTo(page, 'Monitor')
@@ -47,7 +37,7 @@ describe.skipIf(missing !== '')(`the page before its double${missing === '' ? ''
       await page.getByLabel('Last step shown').fill('5')
       await page.getByLabel('Last step shown').press('Enter')
       await entropy.getByRole('button', { name: 'Entropy as CSV' }).click()
-      const [whole, part] = (await requestsOf('runs.saveCsv')) as { name: string; csv: string }[]
+      const [whole, part] = (await requestsOf(page, 'runs.saveCsv')) as { name: string; csv: string }[]
       expect(whole?.name).toBe('demo-1-entropy.csv')
       expect(whole?.csv.trim().split(/\r?\n/)).toHaveLength(121)
       // One over the step, as the double has it.
@@ -102,7 +92,7 @@ describe.skipIf(missing !== '')(`the page before its double${missing === '' ? ''
       await grid.getByText('What is 3?', { exact: true }).waitFor()
       expect(Number(await grid.getAttribute('aria-rowcount'))).toBe(1_000_001)
       expect(await grid.getByRole('row').count()).toBeLessThan(80)
-      const asked = (await requestsOf('datasets.rows')) as { offset: number; count: number }[]
+      const asked = (await requestsOf(page, 'datasets.rows')) as { offset: number; count: number }[]
       expect(asked.reduce((sum, { count }) => sum + count, 0)).toBeLessThan(1000)
     })
 

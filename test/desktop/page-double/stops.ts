@@ -29,7 +29,7 @@ async function openDataset(page: Page): Promise<void> {
 const choose = (label: string) => (page: Page): Promise<void> => page.locator('main label', { hasText: new RegExp(`^\\s*${label}\\s*$`) }).first().click()
 
 const further: readonly Stop[] = [
-  { name: 'models-verified', scene: 'filled', title: 'Models', act: press('Verify again') },
+  { name: 'models-verified', scene: 'filled', title: 'Models', act: press('Verify') },
   { name: 'models-plan', scene: 'overfull', title: 'Models', act: press('Plan memory') },
   { name: 'datasets-open', scene: 'filled', title: 'Datasets', act: openDataset },
   {

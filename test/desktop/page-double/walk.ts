@@ -3,12 +3,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { findBrowser, openDouble } from './browser.ts'
+import { openDouble } from './browser.ts'
 import { goToStop, stops } from './stops.ts'
 
 const [folder, ...wanted] = process.argv.slice(2)
-const browser = findBrowser()
-if (folder === undefined || browser === undefined) throw new Error(folder === undefined ? 'Name the folder for the pictures.' : 'There is no Chromium; name one in SATCHEL_CHROMIUM.')
+if (folder === undefined) throw new Error('Name the folder for the pictures.')
 mkdirSync(folder, { recursive: true })
 
 const sizes = [{ width: 1280, height: 800 }, { width: 1920, height: 1080 }] as const
@@ -26,7 +25,7 @@ async function take(page: Page, into: string, name: string): Promise<void> {
   }
 }
 
-const opened = await openDouble(browser)
+const opened = await openDouble()
 await opened.page.emulateMedia({ reducedMotion: 'reduce' })
 for (const stop of stops.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)))) {
   await opened.page.setViewportSize(sizes[0])
