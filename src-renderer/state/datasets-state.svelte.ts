@@ -6,6 +6,7 @@ import type { Notices } from './notices.svelte.ts'
 import type { RunDraft } from './run-draft.svelte.ts'
 import { createTask } from './task.svelte.ts'
 import type { Task } from './task.svelte.ts'
+import { words } from '../words.ts'
 
 export type ListedDataset = StoredDataset & { readonly missing: boolean }
 
@@ -41,6 +42,7 @@ export interface DatasetsState {
   forget(path: string): Promise<void>
 }
 
+const say = words.datasets
 const chunkRows = 100
 const keptChunks = 60
 const seed = 1
@@ -72,7 +74,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
     asked.delete(number)
     if (open?.path !== path) return
     if (!outcome.ok) {
-      notices.fail(outcome.error, 'These rows could not be read.')
+      notices.fail(outcome.error, say.told.noRows)
       return
     }
     const kept = [...chunks].slice(-keptChunks)
@@ -135,7 +137,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
       const outcome = await bridge.call('datasets.inspect', { path })
       opening = false
       if (!outcome.ok) {
-        notices.fail(outcome.error, 'This dataset could not be opened.')
+        notices.fail(outcome.error, say.told.notOpened)
         return false
       }
       counting.cancel()
@@ -194,7 +196,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
         report = outcome.value
         total = outcome.value.rows
         reportIsCurrent = mapping === used
-      } else notices.fail(outcome.error, 'The check did not finish.')
+      } else notices.fail(outcome.error, say.told.notChecked)
     },
     async use() {
       if (open === null || mapping === null) return undefined
@@ -203,7 +205,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
       const outcome = await preparing.run((task) => bridge.call('datasets.prepare', { path, mapping: used, heldoutShare, seed, task }))
       if (outcome === undefined) return undefined
       if (!outcome.ok) {
-        notices.fail(outcome.error, 'The prompts could not be written.')
+        notices.fail(outcome.error, say.told.notWritten)
         return undefined
       }
       draft.chooseDataset({ name, prompts: outcome.value.prompts, rows: outcome.value.rows })

@@ -5,6 +5,9 @@ import type { MemoryPlanView, ModelEntry, ModelList, Verification } from '../../
 import { createTask } from './task.svelte.ts'
 import type { Notices } from './notices.svelte.ts'
 import type { Task } from './task.svelte.ts'
+import { words } from '../words.ts'
+
+const say = words.models
 
 export type PlanPrecision = 'fp32' | 'stored' | 'int8' | 'int4'
 
@@ -51,7 +54,7 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
       load = 'ready'
     } else {
       load = list === null ? 'failed' : 'ready'
-      notices.fail(outcome.error, 'The models could not be listed.')
+      notices.fail(outcome.error, `${say.unlisted}.`)
     }
   }
 
@@ -72,10 +75,10 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
     async add(path) {
       const outcome = await bridge.call('models.add', { path })
       if (!outcome.ok) {
-        notices.fail(outcome.error, 'The model was not added.')
+        notices.fail(outcome.error, say.told.notAdded)
         return undefined
       }
-      notices.tell(`${outcome.value.name} was added.`, 'Its files stay where they are.')
+      notices.tell(say.told.added(outcome.value.name), say.told.addedText)
       await refresh()
       return outcome.value
     },
@@ -88,7 +91,7 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
       const outcome = await taskOf(path).run((task) => bridge.call('models.verify', { path, accept, generate: true, task }))
       if (outcome === undefined) return
       if (outcome.ok) verifications.set(path, outcome.value)
-      else notices.fail(outcome.error, 'The verification did not finish.')
+      else notices.fail(outcome.error, say.told.notVerified)
       await refresh()
     },
     async plan(path, precision) {
@@ -97,22 +100,22 @@ export function createModelsState(bridge: SatchelBridge, notices: Notices): Mode
       if (outcome.ok) plans.set(path, { precision, plan: outcome.value })
       else {
         plans.delete(path)
-        notices.fail(outcome.error, 'There is no plan for this model.')
+        notices.fail(outcome.error, say.told.noPlan)
       }
     },
     closePlan: (path) => void plans.delete(path),
     async copy(path) {
       const outcome = await taskOf(path).run((task) => bridge.call('models.import', { path, task }))
       if (outcome === undefined) return
-      if (outcome.ok) notices.tell(`${outcome.value.name} was copied.`, outcome.value.path)
-      else notices.fail(outcome.error, 'The model was not copied.')
+      if (outcome.ok) notices.tell(say.told.copied(outcome.value.name), outcome.value.path)
+      else notices.fail(outcome.error, say.told.notCopied)
       await refresh()
     },
     async download(repository) {
       const outcome = await taskOf(repository).run((task) => bridge.call('models.download', { repository, task }))
       if (outcome === undefined) return
-      if (outcome.ok) notices.tell(`${outcome.value.name} is on this machine.`, 'Every file has the hash it was published with.')
-      else notices.fail(outcome.error, 'The download did not finish.')
+      if (outcome.ok) notices.tell(say.told.downloaded(outcome.value.name), say.told.downloadedText)
+      else notices.fail(outcome.error, say.unfinished)
       await refresh()
     },
   }

@@ -1,6 +1,7 @@
 // Short messages of the app that any page may show: what was done, what went wrong. Errors stay until they are dismissed.
 import { describeError } from '../../src-main/contract/errors.ts'
 import type { ErrorEnvelope } from '../../src-main/contract/errors.ts'
+import { words } from '../words.ts'
 
 export interface NoticeEntry {
   readonly id: number
@@ -47,7 +48,7 @@ export function createNotices(): Notices {
       setTimeout(() => dismiss(id), shownMilliseconds)
     },
     offer: (title, text, action) => void add({ tone: 'info', title, text, action }),
-    fail(error, title = 'That did not work.') {
+    fail(error, title: string = words.common.failed) {
       if (error.code !== 'stopped') add({ tone: 'bad', title, text: describeError(error) })
     },
     dismiss,

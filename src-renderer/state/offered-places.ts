@@ -27,7 +27,7 @@ export async function takePlace(app: AppState, place: Place): Promise<void> {
         app.notices.tell(place.name, words.drop.knownModel)
         return
       }
-      app.notices.tell(place.name, place.what, { label: 'Add to the models', act: () => void app.models.add(place.path) })
+      app.notices.tell(place.name, place.what, { label: words.drop.addModel, act: () => void app.models.add(place.path) })
       return
     case 'run': {
       const known = app.view.runs.find(({ directory }) => directory === place.path)

@@ -2,12 +2,11 @@
 import type { RunSummary } from '../../src-main/contract/calls/run-data.ts'
 import { outcomeWords } from '../../src-main/contract/outcome-words.ts'
 import { recipeOf } from './recipe-of.ts'
-import type { RunState } from '../../src-main/contract/events.ts'
-import type { Phase } from '../../src-main/contract/events.ts'
 import type { AppView } from './run-controller.ts'
 import { isLive } from './run-controller.ts'
 import type { RunView } from './run-view.ts'
 import { duration, percent } from './number-format.ts'
+import { words } from '../words.ts'
 
 export interface RunActions {
   readonly start: boolean
@@ -43,40 +42,21 @@ export function changeable({ state, step, totalSteps, outside }: RunSummary): bo
   return outside !== true && totalSteps > 0 && step < totalSteps && state !== 'starting' && state !== 'done'
 }
 
-const phaseWords: Readonly<Record<Phase, string>> = {
-  load: 'loading the model',
-  evaluate: 'evaluating on held-out prompts',
-  generate: 'generating completions',
-  score: 'scoring completions',
-  update: 'updating the weights',
-  checkpoint: 'writing a checkpoint',
-}
-
-export const stateWords: Readonly<Record<RunState, string>> = {
-  starting: 'Starting',
-  running: 'Training',
-  paused: 'Paused',
-  stopping: 'Stopping',
-  stopped: 'Stopped',
-  done: 'Done',
-  failed: 'Failed',
-}
+const say = words.runs.status
 
 function workSentence(view: RunView): string {
   const { summary, progress, secondsLeft } = view
-  const left = secondsLeft === null ? '' : ` About ${duration(secondsLeft)} left.`
-  if (progress === null) return `Step ${summary.step} of ${summary.totalSteps} is done.${left}`
-  const counted = progress.total > 1 ? `, ${progress.done} of ${progress.total}` : ''
-  const where = progress.step >= 1 && progress.step <= summary.totalSteps ? `Step ${progress.step} of ${summary.totalSteps}: ` : ''
-  const doing = `${where}${phaseWords[progress.phase]}${counted}.`
-  return doing.charAt(0).toUpperCase() + doing.slice(1) + left
+  const left = secondsLeft === null ? '' : ` ${say.left(duration(secondsLeft))}`
+  if (progress === null) return `${say.stepDone(summary.step, summary.totalSteps)}${left}`
+  const inStep = progress.step >= 1 && progress.step <= summary.totalSteps ? progress.step : null
+  return `${say.doing(progress.phase, inStep, summary.totalSteps, progress.total > 1 ? [progress.done, progress.total] : null)}${left}`
 }
 
 function resultSentence(view: RunView): string {
   const first = view.evaluations[0]
   const last = view.evaluations.at(-1)
   if (first === undefined || last === undefined || first === last) return ''
-  return ` Held-out ${outcomeWords[recipeOf(view.description)].subject} went from ${percent(first.compile.rate)} to ${percent(last.compile.rate)}.`
+  return ` ${say.result(outcomeWords[recipeOf(view.description)].subject, percent(first.compile.rate), percent(last.compile.rate))}`
 }
 
 /** One or two sentences that say what is going on. */
@@ -85,15 +65,15 @@ export function statusSentence(view: RunView): string {
   switch (state) {
     case 'starting':
     case 'running':
-      return view.progress === null && view.newestRow === null ? view.message || 'Starting the engine.' : workSentence(view)
+      return view.progress === null && view.newestRow === null ? view.message || say.engine : workSentence(view)
     case 'paused':
-      return `Paused after step ${step} of ${totalSteps}. Resume goes on from here.`
+      return say.paused(step, totalSteps)
     case 'stopping':
     case 'stopped':
     case 'failed':
       return view.message
     case 'done':
-      return `All ${totalSteps} steps are done.${resultSentence(view)}`
+      return `${say.allDone(totalSteps)}${resultSentence(view)}`
   }
 }
 

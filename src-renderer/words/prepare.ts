@@ -7,6 +7,10 @@ import { plural } from '../state/number-format.ts'
 export const prepareWords = {
   models: {
     title: 'Models', unlisted: 'The models could not be listed', unfinished: 'The download did not finish.',
+    told: {
+      added: (name: string): string => `${name} was added.`, addedText: 'Its files stay where they are.', notAdded: 'The model was not added.', notVerified: 'The verification did not finish.', noPlan: 'There is no plan for this model.',
+      copied: (name: string): string => `${name} was copied.`, notCopied: 'The model was not copied.', downloaded: (name: string): string => `${name} is on this machine.`, downloadedText: 'Every file has the hash it was published with.',
+    },
     lead: 'What a run starts from. Models stay where they are; nothing is copied unless you ask.',
     addFolder: 'Add a folder…',
     addFile: 'Add a GGUF file…',
@@ -49,6 +53,7 @@ export const prepareWords = {
     openFolder: 'Open a folder…',
     back: 'All datasets',
     earlier: 'Opened before',
+    told: { noRows: 'These rows could not be read.', notOpened: 'This dataset could not be opened.', notChecked: 'The check did not finish.', notWritten: 'The prompts could not be written.' },
     unlisted: 'The datasets could not be listed', folder: 'folder', files: (count: number): string => plural(count, 'file'),
     empty: 'No dataset yet',
     emptyText: 'Drop a file or folder anywhere on this window, or open one. JSONL, JSON, CSV, TSV, Parquet and plain text are read; a folder may hold several files of one kind.',

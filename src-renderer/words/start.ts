@@ -5,7 +5,7 @@ import type { PageGroup } from '../pages/pages.ts'
 import { plural } from '../state/number-format.ts'
 
 export const startWords = {
-  common: { open: 'Open…', cancel: 'Cancel', pause: 'Pause', stop: 'Stop', tryAgain: 'Try again', reset: 'Reset', remove: 'Remove', dismiss: 'Dismiss', close: 'Close', choose: 'Choose…', reveal: 'Show in file manager', loading: 'Reading…', left: 'left', of: 'of', some: (shown: number, all: number): string => `${shown} of ${all}`, went: (what: string, from: string, to: string): string => `${what}: ${from} to ${to}` },
+  common: { open: 'Open…', cancel: 'Cancel', pause: 'Pause', stop: 'Stop', tryAgain: 'Try again', reset: 'Reset', remove: 'Remove', dismiss: 'Dismiss', failed: 'That did not work.', close: 'Close', choose: 'Choose…', reveal: 'Show in file manager', loading: 'Reading…', left: 'left', of: 'of', some: (shown: number, all: number): string => `${shown} of ${all}`, went: (what: string, from: string, to: string): string => `${what}: ${from} to ${to}` },
   shell: {
     name: 'Satchel', pages: 'Pages', runs: 'Runs', noRuns: 'None yet.', unreadable: 'They could not be read.', back: 'Back', lightTheme: 'Light theme', darkTheme: 'Dark theme',
     groups: { start: '', prepare: 'Prepare', runs: 'Train', app: '' } satisfies Record<PageGroup, string>,
@@ -15,6 +15,7 @@ export const startWords = {
     title: 'Drop it anywhere',
     text: 'A dataset, a model folder, a GGUF file, a run: Satchel says what it is and what comes next.',
     unknown: 'This is nothing Satchel knows.',
+    addModel: 'Add to the models',
     knownModel: 'This model is among those below already.',
     looking: 'Looking at what was dropped…',
     outside: 'This run lies outside the runs folder. It can be looked at; nothing in it is changed.',

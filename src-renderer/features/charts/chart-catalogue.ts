@@ -7,6 +7,7 @@ import { metricNames } from '../../state/run-series.ts'
 import type { RunSeries } from '../../state/run-series.ts'
 import { metricLines, paddedRange, stageSeries, styleOf } from './run-series.ts'
 import type { Series } from './run-series.ts'
+import { words } from '../../words.ts'
 
 export interface ChartSpec {
   readonly id: string
@@ -27,7 +28,10 @@ export interface ChartGroup {
   readonly charts: readonly ChartSpec[]
 }
 
-const everyStep = 'A point for every step.'
+const say = words.charts
+type PlanId = keyof typeof say.plans
+
+const everyStep = say.everyStep
 const plain = { format: (value: number) => compact(value, 6), formatTick: plainTick, empty: everyStep }
 const measured = { low: 0, format: (value: number) => compact(value), formatTick: plainTick, empty: everyStep }
 const share = { low: 0, high: 100, format: (value: number) => percent(value / 100), formatTick: (value: number) => percent(value / 100), empty: everyStep }
@@ -42,44 +46,54 @@ function plainTick(value: number, spacing: number): string {
 }
 
 interface Plan {
-  readonly id: string
-  readonly title: string
-  readonly unit: string
+  /** Names its words, too. */
+  readonly id: PlanId
   readonly kind: 'plain' | 'share' | 'gain' | 'amount'
-  /** Names of metrics with what the legend calls them. */
-  readonly metrics: readonly (readonly [name: string, label: string])[]
+  /** Names of metrics, in the order of their words. */
+  readonly metrics: readonly string[]
   /** Left out where the run has none of them, instead of standing there empty. */
   readonly optional?: boolean
 }
 
-const plans: Readonly<Record<'Groups' | 'Policy' | 'Completions' | 'Machine', readonly Plan[]>> = {
-  Groups: [
-    { id: 'spread', title: 'Spread of rewards', unit: 'standard deviation', kind: 'amount', metrics: [['reward_std', 'Inside groups'], ['reward_std_between', 'Between prompts']] },
-    { id: 'flat', title: 'Flat groups', unit: '% of groups', kind: 'share', metrics: [['frac_reward_zero_std', 'All outcomes the same'], ['frac_groups_skipped', 'Left out']] },
-    { id: 'advantage', title: 'Largest advantage', unit: 'absolute', kind: 'amount', metrics: [['advantage_max', 'Largest']] },
+const plans: Readonly<Record<'groups' | 'policy' | 'completions' | 'machine', readonly Plan[]>> = {
+  groups: [
+    { id: 'spread', kind: 'amount', metrics: ['reward_std', 'reward_std_between'] },
+    { id: 'flat', kind: 'share', metrics: ['frac_reward_zero_std', 'frac_groups_skipped'] },
+    { id: 'advantage', kind: 'amount', metrics: ['advantage_max'] },
   ],
-  Policy: [
-    { id: 'kl', title: 'KL divergence', unit: 'nats', kind: 'amount', metrics: [['kl', 'To the reference'], ['approx_kl', 'Within the step']] },
-    { id: 'entropy', title: 'Entropy', unit: 'nats a token', kind: 'amount', metrics: [['entropy', 'Mean']] },
-    { id: 'ratio', title: 'Probability ratio', unit: 'new to old', kind: 'plain', metrics: [['ratio', 'Mean']] },
-    { id: 'clip', title: 'Clipped tokens', unit: '% of tokens', kind: 'share', metrics: [['clip_ratio/region_mean', 'Clipped'], ['clip_ratio/low_mean', 'Below'], ['clip_ratio/high_mean', 'Above']] },
-    { id: 'gradient', title: 'Gradient norm', unit: 'before clipping', kind: 'amount', metrics: [['grad_norm', 'Norm']] },
-    { id: 'rate', title: 'Learning rate', unit: '', kind: 'amount', metrics: [['learning_rate', 'Rate']] },
+  policy: [
+    { id: 'kl', kind: 'amount', metrics: ['kl', 'approx_kl'] },
+    { id: 'entropy', kind: 'amount', metrics: ['entropy'] },
+    { id: 'ratio', kind: 'plain', metrics: ['ratio'] },
+    { id: 'clip', kind: 'share', metrics: ['clip_ratio/region_mean', 'clip_ratio/low_mean', 'clip_ratio/high_mean'] },
+    { id: 'gradient', kind: 'amount', metrics: ['grad_norm'] },
+    { id: 'rate', kind: 'amount', metrics: ['learning_rate'] },
   ],
-  Completions: [
-    { id: 'length', title: 'Completion length', unit: 'tokens', kind: 'amount', metrics: [['completions/mean_length', 'Mean'], ['completions/max_length', 'Longest']] },
-    { id: 'truncated', title: 'Cut off', unit: '% of completions', kind: 'share', metrics: [['completions/clipped_ratio', 'Cut off']] },
-    { id: 'stages', title: 'Stages in training', unit: '% of completions', kind: 'share', metrics: [['stages/render', 'All stages'], ['stages/bundle', 'Third'], ['stages/types', 'Second'], ['stages/parse', 'First']] },
+  completions: [
+    { id: 'length', kind: 'amount', metrics: ['completions/mean_length', 'completions/max_length'] },
+    { id: 'truncated', kind: 'share', metrics: ['completions/clipped_ratio'] },
+    { id: 'stages', kind: 'share', metrics: ['stages/render', 'stages/bundle', 'stages/types', 'stages/parse'] },
   ],
-  Machine: [
-    { id: 'time', title: 'Time of a step', unit: 'seconds by phase', kind: 'amount', metrics: [['time/step', 'Whole step'], ['time/generate', 'Generate'], ['time/score_wait', 'Wait for scores'], ['time/update', 'Update'], ['time/layers', 'Layers']] },
-    { id: 'speed', title: 'Generation speed', unit: 'tokens a second', kind: 'amount', metrics: [['tokens_per_second/generate', 'Generate']] },
-    { id: 'memory', title: 'Memory against plan', unit: 'GiB', kind: 'amount', metrics: [['memory/resident_gib', 'Resident'], ['memory/peak_gib', 'Peak'], ['memory/planned_gib', 'Planned peak']] },
-    { id: 'temperature', title: 'Temperature', unit: '°C', kind: 'plain', optional: true, metrics: [['temperature/processor', 'Processor'], ['temperature/card', 'Graphics card']] },
+  machine: [
+    { id: 'time', kind: 'amount', metrics: ['time/step', 'time/generate', 'time/score_wait', 'time/update', 'time/layers'] },
+    { id: 'speed', kind: 'amount', metrics: ['tokens_per_second/generate'] },
+    { id: 'memory', kind: 'amount', metrics: ['memory/resident_gib', 'memory/peak_gib', 'memory/planned_gib'] },
+    { id: 'temperature', kind: 'plain', optional: true, metrics: ['temperature/processor', 'temperature/card'] },
   ],
 }
 
-function chartOf({ id, title, unit, kind, metrics }: Plan, series: RunSeries): ChartSpec {
+interface Labelled extends Pick<ChartSpec, 'id' | 'title' | 'unit'> {
+  readonly kind: Plan['kind']
+  /** Names of metrics with what the legend calls them. */
+  readonly metrics: readonly (readonly [name: string, label: string])[]
+}
+
+function labelled({ id, kind, metrics }: Plan): Labelled {
+  const { title, unit, lines } = say.plans[id]
+  return { id, title, unit, kind, metrics: metrics.map((name, at) => [name, lines[at] ?? name]) }
+}
+
+function chartOf({ id, title, unit, kind, metrics }: Labelled, series: RunSeries): ChartSpec {
   const scale = kind === 'share' ? 100 : 1
   const lines = metricLines(series, metrics.map(([name, label]) => ({ name, label, scale })))
   const look = { plain, gain, share, amount: measured }[kind]
@@ -89,8 +103,8 @@ function chartOf({ id, title, unit, kind, metrics }: Plan, series: RunSeries): C
 /** Mean rewards: all together, then each source. */
 function rewardChart(series: RunSeries, names: readonly string[]): ChartSpec {
   const sources = names.flatMap((name) => /^rewards\/(.+)\/mean$/.exec(name)?.[1] ?? [])
-  const lines = metricLines(series, [{ name: 'reward', label: 'Reward' }, ...sources.map((source) => ({ name: `rewards/${source}/mean`, label: source }))])
-  return { id: 'reward', title: 'Reward', unit: 'mean of a step, by source', series: lines, ...paddedRange(lines, smallestRewardRange), ...gain }
+  const lines = metricLines(series, [{ name: 'reward', label: say.reward.title }, ...sources.map((source) => ({ name: `rewards/${source}/mean`, label: source }))])
+  return { id: 'reward', ...say.reward, series: lines, ...paddedRange(lines, smallestRewardRange), ...gain }
 }
 
 function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: Recipe): ChartSpec[] {
@@ -99,10 +113,10 @@ function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: Recipe)
   const met = detail === null ? [] : [rate(detail.title, 0, ({ requirementScore }) => requirementScore)]
   const passes = Object.keys(evaluations.at(-1)?.passAtK ?? {})
   return [
-    { id: 'heldout', title: 'Held-out score', unit: '% of completions, by stage', series: stageSeries(evaluations, recipe), ...share, empty: 'The first evaluation runs before the first step.' },
+    { id: 'heldout', ...say.heldOut, series: stageSeries(evaluations, recipe), ...share, empty: say.beforeFirst },
     {
-      id: 'honest', title: detail === null ? 'Hacks and pass@k' : `${detail.title}, and hacks`, unit: '% held out', ...share, empty: 'The first evaluation runs before the first step.',
-      series: [...met, rate('Hack rate', 1, ({ hackRate }) => hackRate.rate), ...passes.filter((k) => k !== '1').map((k, index) => rate(`pass@${k}`, index + 2, ({ passAtK }) => passAtK[k] ?? 0))],
+      id: 'honest', title: detail === null ? say.hacks.alone : say.hacks.with(detail.title), unit: say.hacks.unit, ...share, empty: say.beforeFirst,
+      series: [...met, rate(say.hacks.rate, 1, ({ hackRate }) => hackRate.rate), ...passes.filter((k) => k !== '1').map((k, index) => rate(`pass@${k}`, index + 2, ({ passAtK }) => passAtK[k] ?? 0))],
     },
   ]
 }
@@ -110,16 +124,18 @@ function heldOutCharts(evaluations: readonly EvaluationResult[], recipe: Recipe)
 /** Times and failures of sources, and metrics nobody planned for, one chart each. */
 function otherCharts(series: RunSeries, names: readonly string[]): ChartSpec[] {
   const sources = names.flatMap((name) => /^rewards\/(.+)\/mean$/.exec(name)?.[1] ?? [])
-  const perSource = (id: string, title: string, unit: string, kind: Plan['kind'], ending: string): Plan => ({ id, title, unit, kind, metrics: sources.map((source) => [`rewards/${source}/${ending}`, source] as const) })
-  const sourcePlans = sources.length === 0 ? [] : [perSource('source-time', 'Time of rewards', 'milliseconds a completion', 'amount', 'milliseconds'), perSource('source-failures', 'Rewards that failed', '% of completions', 'share', 'failures')]
-  const planned = new Set(Object.values(plans).flatMap((group) => group.flatMap(({ metrics }) => metrics.map(([name]) => name))))
+  const perSource = (id: string, { title, unit }: { title: string; unit: string }, kind: Plan['kind'], ending: string): Labelled => ({ id, title, unit, kind, metrics: sources.map((source) => [`rewards/${source}/${ending}`, source] as const) })
+  const sourcePlans = sources.length === 0 ? [] : [perSource('source-time', say.sourceTime, 'amount', 'milliseconds'), perSource('source-failures', say.sourceFailures, 'share', 'failures')]
+  const planned = new Set(Object.values(plans).flatMap((group) => group.flatMap(({ metrics }) => metrics)))
   const rest = names.filter((name) => !planned.has(name) && !/^rewards\/.+\/(mean|milliseconds|failures)$/.test(name) && name !== 'reward')
   return [...sourcePlans.map((plan) => chartOf(plan, series)), ...rest.map((name) => ({ id: `other-${name}`, title: name, unit: '', series: metricLines(series, [{ name, label: name }]), ...plain }))]
 }
 
+const groupNames = ['groups', 'policy', 'completions', 'machine'] as const
+
 /** All charts of a run, the most telling first. */
 export function chartGroups(series: RunSeries, evaluations: readonly EvaluationResult[], recipe: Recipe): ChartGroup[] {
   const names = metricNames(series)
-  const planned = Object.entries(plans).map(([title, group]) => ({ title, charts: group.filter(({ optional, metrics }) => optional !== true || metrics.some(([name]) => names.includes(name))).map((plan) => chartOf(plan, series)) }))
-  return [{ title: 'Learning', charts: [rewardChart(series, names), ...heldOutCharts(evaluations, recipe)] }, ...planned, { title: 'Everything else', closed: true, charts: otherCharts(series, names) }]
+  const planned = groupNames.map((name) => ({ title: say.groups[name], charts: plans[name].filter(({ optional, metrics }) => optional !== true || metrics.some((metric) => names.includes(metric))).map((plan) => chartOf(labelled(plan), series)) }))
+  return [{ title: say.groups.learning, charts: [rewardChart(series, names), ...heldOutCharts(evaluations, recipe)] }, ...planned, { title: say.groups.rest, closed: true, charts: otherCharts(series, names) }]
 }

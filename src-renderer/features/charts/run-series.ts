@@ -5,6 +5,7 @@ import { gateNames } from '../../../src-main/contract/rewards.ts'
 import { pointsOf } from '../../state/run-series.ts'
 import type { RunSeries } from '../../state/run-series.ts'
 import type { Point } from './decimate.ts'
+import { words } from '../../words.ts'
 
 export type Tone = 1 | 2 | 3 | 4 | 5 | 6
 export type Mark = 'circle' | 'rect' | 'triangle' | 'rectRot' | 'none'
@@ -87,9 +88,9 @@ export function paddedRange(series: readonly Series[], smallest: number): { low?
 export function describeSeries(series: Series, format: (value: number) => string): string {
   const first = series.points[0]
   const last = series.points.at(-1)
-  if (first === undefined || last === undefined) return `${series.label}: no values yet.`
-  if (series.points.length === 1) return `${series.label}: ${format(last.y)} at step ${last.x}.`
-  return `${series.label}: from ${format(first.y)} at step ${first.x} to ${format(last.y)} at step ${last.x}.`
+  if (first === undefined || last === undefined) return words.charts.spoken.none(series.label)
+  if (series.points.length === 1) return words.charts.spoken.one(series.label, format(last.y), last.x)
+  return words.charts.spoken.went(series.label, [format(first.y), first.x], [format(last.y), last.x])
 }
 
 /** The value of a line at a step, or at the last one before it that has a value. */

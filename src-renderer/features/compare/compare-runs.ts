@@ -2,6 +2,7 @@
 import type { RunSnapshot } from '../../../src-main/contract/calls/run-data.ts'
 import { isRecord } from '../../../src-main/contract/methods.ts'
 import type { Point } from '../charts/decimate.ts'
+import { words } from '../../words.ts'
 
 /** What a run was meant to be, and what was changed on the way. */
 type Meant = Pick<RunSnapshot, 'description' | 'changes'>
@@ -17,7 +18,7 @@ function leavesOf({ description, changes }: Meant): Map<string, string> {
     else leaves.set(path, typeof value === 'string' ? value : JSON.stringify(value))
   }
   walk(Object.fromEntries(Object.entries(description).filter(([name]) => !ofNoMatter.has(name))), '')
-  for (const { field, from, to, step } of changes) leaves.set(field, `${leaves.get(field) ?? from}, ${to} from step ${step}`)
+  for (const { field, from, to, step } of changes) leaves.set(field, words.compare.changed(String(leaves.get(field) ?? from), to, step))
   return leaves
 }
 
@@ -53,9 +54,9 @@ export function seedGroups(runs: readonly RunSnapshot[]): SeedGroup[] {
   const names = found.map((members) => members[0]?.summary.estimator ?? 'run')
   return found.map((members, index) => {
     const name = names[index] as string
-    const only = members.length === 1 ? ` · ${members[0]?.summary.name ?? ''}` : ` · ${members.length} seeds`
+    const only = members.length === 1 ? ` · ${members[0]?.summary.name ?? ''}` : ` · ${words.compare.seeds(members.length)}`
     const same = names.filter((other) => other === name).length > 1
-    return { label: same && members.length > 1 ? `${name} · ${members[0]?.summary.name ?? ''} and ${members.length - 1} more` : `${name}${only}`, members }
+    return { label: same && members.length > 1 ? `${name} · ${words.compare.andMore(members[0]?.summary.name ?? '', members.length - 1)}` : `${name}${only}`, members }
   })
 }
 

@@ -10,6 +10,7 @@ import { styleOf } from '../charts/run-series.ts'
 import type { Series } from '../charts/run-series.ts'
 import { medianBand } from './compare-runs.ts'
 import type { SeedGroup } from './compare-runs.ts'
+import { words } from '../../words.ts'
 
 /** The curves of a run that are compared, by name. */
 export function comparisonCurves(run: RunSnapshot): Readonly<Record<'heldOut' | 'requirements' | 'hacks' | 'reward' | 'spread' | 'entropy' | 'kl' | 'length' | 'gradient' | 'time', readonly Point[]>> {
@@ -31,33 +32,34 @@ export function comparisonCurves(run: RunSnapshot): Readonly<Record<'heldOut' | 
 
 type CurveName = keyof ReturnType<typeof comparisonCurves>
 
-const amount = { low: 0, format: (value: number) => compact(value), formatTick: (value: number) => compact(value), empty: 'A point for every step.' }
-const share = { low: 0, high: 100, format: (value: number) => percent(value / 100), formatTick: (value: number) => percent(value / 100), empty: 'A point for every evaluation.' }
-const gain = { format: (value: number) => signed(value, 3), formatTick: (value: number, spacing: number) => signed(value, decimalsFor(spacing)), empty: 'A point for every step.' }
+const amount = { low: 0, format: (value: number) => compact(value), formatTick: (value: number) => compact(value), empty: words.charts.everyStep }
+const share = { low: 0, high: 100, format: (value: number) => percent(value / 100), formatTick: (value: number) => percent(value / 100), empty: words.charts.everyEvaluation }
+const gain = { format: (value: number) => signed(value, 3), formatTick: (value: number, spacing: number) => signed(value, decimalsFor(spacing)), empty: words.charts.everyStep }
 
-const charts: readonly (readonly [curve: CurveName, title: string, unit: string, look: Omit<ChartSpec, 'id' | 'title' | 'unit' | 'series'>])[] = [
-  ['heldOut', 'Held-out score', '% pass all stages', share],
-  ['requirements', 'Requirements met', '% of held-out completions', share],
-  ['hacks', 'Hack rate', '% of held-out completions', share],
-  ['reward', 'Reward', 'mean of a step', gain],
-  ['spread', 'Spread inside groups', 'standard deviation', amount],
-  ['entropy', 'Entropy', 'nats a token', amount],
-  ['kl', 'KL divergence', 'nats', amount],
-  ['length', 'Completion length', 'tokens', amount],
-  ['gradient', 'Gradient norm', 'before clipping', amount],
-  ['time', 'Time of a step', 'seconds', amount],
+const charts: readonly (readonly [curve: CurveName, look: Omit<ChartSpec, 'id' | 'title' | 'unit' | 'series'>])[] = [
+  ['heldOut', share],
+  ['requirements', share],
+  ['hacks', share],
+  ['reward', gain],
+  ['spread', amount],
+  ['entropy', amount],
+  ['kl', amount],
+  ['length', amount],
+  ['gradient', amount],
+  ['time', amount],
 ]
 
 /** What is met of what was asked for, in the words of the runs' recipe; undefined where no run grades that. */
 function detailTitle(groups: readonly SeedGroup[]): string | undefined {
   const titles = new Set(groups.flatMap(({ members }) => members.flatMap(({ description }) => outcomeWords[recipeOf(description)].detail?.title ?? [])))
-  return titles.size > 1 ? 'Share met' : [...titles][0]
+  return titles.size > 1 ? words.compare.shareMet : [...titles][0]
 }
 
 /** One chart a curve; those that no run has are left out. */
 export function comparisonCharts(groups: readonly SeedGroup[]): ChartGroup[] {
   const curves = groups.map(({ members }) => members.map(comparisonCurves))
-  const specs = charts.flatMap(([curve, title, unit, look]): ChartSpec[] => {
+  const specs = charts.flatMap(([curve, look]): ChartSpec[] => {
+    const { title, unit } = words.compare.curves[curve]
     const named = curve === 'requirements' ? detailTitle(groups) : title
     if (named === undefined) return []
     const series = groups.map(({ label }, index): Series => {
@@ -68,5 +70,5 @@ export function comparisonCharts(groups: readonly SeedGroup[]): ChartGroup[] {
     })
     return series.some(({ points }) => points.length > 0) ? [{ id: curve, title: named, unit, series, ...look }] : []
   })
-  return [{ title: 'Curves', charts: specs }]
+  return [{ title: words.compare.curvesTitle, charts: specs }]
 }

@@ -1,6 +1,7 @@
 // What a run can be exported as, in words, and what the check of an export means.
 import type { ExportFormatName, ExportReportData } from '../../../src-main/contract/calls/runs.ts'
-import { compact, plural } from '../../state/number-format.ts'
+import { compact } from '../../state/number-format.ts'
+import { words } from '../../words.ts'
 
 export interface ExportFormatWords {
   readonly format: ExportFormatName
@@ -12,16 +13,16 @@ export interface ExportFormatWords {
 }
 
 export const exportFormats: readonly ExportFormatWords[] = [
-  { format: 'adapter', title: 'Adapter', what: 'The LoRA files alone, a few megabytes over the base model.', readers: 'PEFT, and Satchel itself', types: ['float32'] },
-  { format: 'merged', title: 'Whole model', what: 'The base model with what was learned merged in, in its own layout (safetensors).', readers: 'transformers, vLLM, SGLang', types: ['float32', 'float16', 'bfloat16'] },
-  { format: 'gguf', title: 'GGUF', what: 'One file with weights, tokenizer and template.', readers: 'llama.cpp, Ollama, LM Studio', types: ['float32', 'float16', 'bfloat16', 'q8_0'] },
-  { format: 'onnx', title: 'ONNX', what: 'A folder with graph, weights and tokenizer.', readers: 'onnxruntime-genai, transformers.js', types: ['float32', 'float16', 'int8', 'int4'] },
+  { format: 'adapter', ...words.export.formats.adapter, types: ['float32'] },
+  { format: 'merged', ...words.export.formats.merged, types: ['float32', 'float16', 'bfloat16'] },
+  { format: 'gguf', ...words.export.formats.gguf, types: ['float32', 'float16', 'bfloat16', 'q8_0'] },
+  { format: 'onnx', ...words.export.formats.onnx, types: ['float32', 'float16', 'int8', 'int4'] },
 ]
 
 /** The result of the check in one or two sentences. */
 export function checkWords({ comparison }: Pick<ExportReportData, 'comparison'>): string {
   const { tokens, sequences, meanDifference, largestDifference, greedy } = comparison
-  return `Opened again and compared with the run on ${plural(tokens, 'token')} of ${plural(sequences, 'text')}: log-probabilities differ by ${compact(meanDifference)} on average, ${compact(largestDifference)} at most. ${greedy.equal} of ${greedy.prompts} greedy continuations of ${greedy.tokens} tokens are the same.`
+  return words.export.checked({ tokens, texts: sequences, mean: compact(meanDifference), largest: compact(largestDifference), equal: greedy.equal, continuations: greedy.prompts, length: greedy.tokens })
 }
 
 /** Whether the files may be called the same policy: rarely does more than rounding set them apart. */

@@ -5,14 +5,6 @@ import type { RolloutRecord } from '../../../src-main/contract/events.ts'
 export const measures = ['advantage', 'reward', 'probability', 'entropy', 'ratio'] as const
 export type Measure = (typeof measures)[number]
 
-export const measureWords: Readonly<Record<Measure, { readonly label: string; readonly unit: string }>> = {
-  advantage: { label: 'Advantage', unit: 'standard deviations of the group' },
-  reward: { label: 'Reward', unit: 'reward a token' },
-  probability: { label: 'Probability', unit: 'strong where the token was unlikely' },
-  entropy: { label: 'Entropy', unit: 'nats; strong where there was much to choose from' },
-  ratio: { label: 'Ratio', unit: 'last mini-batch over draw, as a logarithm' },
-}
-
 /** Whether a measure has a sign. */
 export function isSigned(measure: Measure): boolean {
   return measure === 'reward' || measure === 'advantage' || measure === 'ratio'

@@ -4,8 +4,6 @@ import type { RolloutHeader } from '../../../src-main/contract/calls/run-data.ts
 export const sortKeys = ['prompt', 'reward', 'advantage', 'length', 'entropy', 'flags'] as const
 export type SortKey = (typeof sortKeys)[number]
 
-export const sortWords: Readonly<Record<SortKey, string>> = { prompt: 'Prompt', reward: 'Reward', advantage: 'Advantage', length: 'Length', entropy: 'Entropy', flags: 'Flagged lines' }
-
 function keyOf(header: RolloutHeader, key: Exclude<SortKey, 'prompt'>): number {
   switch (key) {
     case 'reward':

@@ -4,6 +4,9 @@ import { outcomeWords } from '../../../src-main/contract/outcome-words.ts'
 import { recipeOf } from '../../state/recipe-of.ts'
 import { compact, percent, signed, unknown } from '../../state/number-format.ts'
 import type { RunView } from '../../state/run-view.ts'
+import { words } from '../../words.ts'
+
+const say = words.monitor.numbers
 
 export interface Readout {
   readonly label: string
@@ -17,14 +20,14 @@ function metric(run: RunView, name: string): number | null {
 }
 
 function evaluationNote(first: EvaluationResult | undefined, last: EvaluationResult | undefined): string {
-  if (first === undefined || last === undefined) return 'not evaluated yet'
-  if (first === last) return `before training, n ${last.compile.n}`
-  return `step ${last.step}, was ${percent(first.compile.rate)} before`
+  if (first === undefined || last === undefined) return say.notEvaluated
+  if (first === last) return say.before(last.compile.n)
+  return say.since(last.step, percent(first.compile.rate))
 }
 
 /** The newest values; a dash where none is known yet. */
 export function readouts(run: RunView): Readout[] {
-  const words = outcomeWords[recipeOf(run.description)]
+  const outcome = outcomeWords[recipeOf(run.description)]
   const first = run.evaluations[0]
   const last = run.evaluations.at(-1)
   const reward = metric(run, 'reward')
@@ -33,13 +36,13 @@ export function readouts(run: RunView): Readout[] {
   const spread = metric(run, 'reward_std')
   const flat = metric(run, 'frac_reward_zero_std')
   const truncated = metric(run, 'completions/clipped_ratio')
-  const rowNote = run.newestRow === null ? 'no step yet' : ''
+  const rowNote = run.newestRow === null ? say.noStep : ''
   return [
-    { label: `Held-out ${words.rate.toLowerCase()}`, value: percent(last?.compile.rate), unit: '', note: evaluationNote(first, last) },
-    ...(words.detail === null ? [] : [{ label: words.detail.title, value: percent(last?.requirementScore), unit: '', note: last === undefined ? 'not evaluated yet' : 'of held-out prompts' }]),
-    { label: 'Hack rate', value: percent(last?.hackRate.rate), unit: '', note: last === undefined ? 'not evaluated yet' : 'pass reward, fail audit' },
-    { label: 'Mean reward', value: reward === null ? unknown : signed(reward), unit: '', note: rowNote || (spread === null ? '' : `spread ${compact(spread)}`) },
-    { label: 'Mean length', value: compact(length), unit: length === null ? '' : 'tokens', note: rowNote || (truncated === null ? '' : `${percent(truncated)} cut off`) },
-    { label: 'Entropy', value: compact(entropy), unit: entropy === null ? '' : 'nats', note: rowNote || (flat === null ? '' : `${percent(flat)} of groups are flat`) },
+    { label: say.heldOut(outcome.rate.toLowerCase()), value: percent(last?.compile.rate), unit: '', note: evaluationNote(first, last) },
+    ...(outcome.detail === null ? [] : [{ label: outcome.detail.title, value: percent(last?.requirementScore), unit: '', note: last === undefined ? say.notEvaluated : say.ofHeldOut }]),
+    { label: say.hackRate, value: percent(last?.hackRate.rate), unit: '', note: last === undefined ? say.notEvaluated : say.hacks },
+    { label: say.reward, value: reward === null ? unknown : signed(reward), unit: '', note: rowNote || (spread === null ? '' : say.spread(compact(spread))) },
+    { label: say.length, value: compact(length), unit: length === null ? '' : say.tokens, note: rowNote || (truncated === null ? '' : say.cutOff(percent(truncated))) },
+    { label: say.entropy, value: compact(entropy), unit: entropy === null ? '' : say.nats, note: rowNote || (flat === null ? '' : say.flat(percent(flat))) },
   ]
 }

@@ -1,5 +1,6 @@
 // How the form of a run is divided, and which fields it shows at first.
 import type { FormNode } from '../../../src-main/contract/form.ts'
+import { words } from '../../words.ts'
 
 export interface FormSection {
   readonly id: string
@@ -7,14 +8,15 @@ export interface FormSection {
   readonly nodes: readonly FormNode[]
 }
 
-const sections: readonly (readonly [id: string, title: string, names: readonly string[]])[] = [
-  ['base', 'Model and data', ['model', 'data', 'name', 'seed', 'chat']],
-  ['reward', 'Reward', ['reward']],
-  ['method', 'Estimator and loss', ['estimator', 'loss']],
-  ['rollout', 'Rollouts', ['rollout']],
-  ['learning', 'What is trained, and how fast', ['adapter', 'weights', 'optimizer']],
-  ['schedule', 'Schedule and evaluation', ['training', 'evaluation']],
-  ['machine', 'Machine', ['device', 'threads', 'rewardWorkers']],
+const titles = words.setup.sections
+const sections: readonly (readonly [id: keyof typeof titles, names: readonly string[]])[] = [
+  ['base', ['model', 'data', 'name', 'seed', 'chat']],
+  ['reward', ['reward']],
+  ['method', ['estimator', 'loss']],
+  ['rollout', ['rollout']],
+  ['learning', ['adapter', 'weights', 'optimizer']],
+  ['schedule', ['training', 'evaluation']],
+  ['machine', ['device', 'threads', 'rewardWorkers']],
 ]
 
 /** Fields a first run is decided by. */
@@ -30,9 +32,9 @@ const basic = new Set([
 
 /** The sections in their order, their fields in that of the list above. Fields nobody has placed come last. */
 export function formSections(nodes: readonly FormNode[]): FormSection[] {
-  const placed = sections.map(([id, title, names]) => ({ id, title, nodes: names.flatMap((name) => nodes.filter(({ path }) => path[0] === name)) }))
-  const rest = nodes.filter(({ path }) => !sections.some(([, , names]) => names.includes(path[0] ?? '')))
-  return rest.length === 0 ? placed : [...placed, { id: 'rest', title: 'More', nodes: rest }]
+  const placed = sections.map(([id, names]) => ({ id, title: titles[id], nodes: names.flatMap((name) => nodes.filter(({ path }) => path[0] === name)) }))
+  const rest = nodes.filter(({ path }) => !sections.some(([, names]) => names.includes(path[0] ?? '')))
+  return rest.length === 0 ? placed : [...placed, { id: 'rest', title: titles.rest, nodes: rest }]
 }
 
 /** Whether a node stands in the short form: it is basic, or something below it is. */
@@ -44,6 +46,6 @@ export function isBasic(node: FormNode): boolean {
 
 /** `promptsPerStep` as people read it: `Prompts per step`. */
 export function labelOf(path: readonly string[]): string {
-  const words = (path.at(-1) ?? '').replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().replace(/\bkl\b/g, 'KL').replace(/^k$/, 'pass@k for k').replace(/\bcarm\b/g, 'CARM').replace(/^top k$/, 'top-k').replace(/^top p$/, 'top-p').replace(/^min p$/, 'min-p').replace('heldout', 'held-out')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const label = (path.at(-1) ?? '').replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().replace(/\bkl\b/g, 'KL').replace(/^k$/, 'pass@k for k').replace(/\bcarm\b/g, 'CARM').replace(/^top k$/, 'top-k').replace(/^top p$/, 'top-p').replace(/^min p$/, 'min-p').replace('heldout', 'held-out')
+  return label.charAt(0).toUpperCase() + label.slice(1)
 }
