@@ -1,6 +1,7 @@
 // The datasets that were opened before, and the one that is being looked at: its columns, rows, mapping and check.
 import type { SatchelBridge } from '../../src-main/contract/bridge.ts'
 import type { DatasetInfo, DatasetMapping, DatasetReport, DatasetRow, MappedField, StoredDataset, TemplatePreview } from '../../src-main/contract/calls/datasets.ts'
+import type { Recipe } from '../../src-main/contract/reward-config.ts'
 import { describeError } from '../../src-main/contract/errors.ts'
 import type { Notices } from './notices.svelte.ts'
 import type { RunDraft } from './run-draft.svelte.ts'
@@ -46,6 +47,11 @@ const say = words.datasets
 const chunkRows = 100
 const keptChunks = 60
 const seed = 1
+
+/** Test cases are for code, requirements for pages, an answer alone is for maths. */
+function recipeFor({ tests, requirements, answer }: DatasetMapping): Recipe | null {
+  return tests !== null ? 'code' : requirements !== null ? 'react' : answer !== null ? 'maths' : null
+}
 
 export function createDatasetsState(bridge: SatchelBridge, notices: Notices, draft: RunDraft): DatasetsState {
   let stored = $state.raw<readonly ListedDataset[] | null>(null)
@@ -208,7 +214,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
         notices.fail(outcome.error, say.told.notWritten)
         return undefined
       }
-      draft.chooseDataset({ name, prompts: outcome.value.prompts, rows: outcome.value.rows })
+      draft.chooseDataset({ name, prompts: outcome.value.prompts, rows: outcome.value.train, recipe: recipeFor(used) })
       return outcome.value.prompts
     },
     async forget(path) {

@@ -31,6 +31,11 @@ export interface ModelsState {
   download(repository: string): Promise<void>
 }
 
+/** What a model is called wherever it is chosen. */
+export function modelName({ name, source }: Pick<ModelEntry, 'name' | 'source'>): string {
+  return source === 'built-in' ? say.builtIn : name
+}
+
 export function createModelsState(bridge: SatchelBridge, notices: Notices): ModelsState {
   let load = $state<ModelsState['load']>('loading')
   let list = $state.raw<ModelList | null>(null)

@@ -1,5 +1,7 @@
 // What the person has chosen for the next run on the way: a model on its page, a dataset on its page. Run setup begins from it.
 
+import type { Recipe } from '../../src-main/contract/reward-config.ts'
+
 export interface ChosenModel {
   readonly name: string
   readonly path: string
@@ -9,7 +11,10 @@ export interface ChosenDataset {
   readonly name: string
   /** A prompt file (JSONL) ready for training. */
   readonly prompts: string
+  /** Prompts to train on; the held-out ones are not among them. */
   readonly rows: number
+  /** The recipe its rows are made for; null where they say nothing of it. */
+  readonly recipe: Recipe | null
 }
 
 export interface RunDraft {

@@ -1,10 +1,12 @@
 // What the person has said in the form stays while they look at other pages.
-import { withValue } from './draft.ts'
+import { withValue, withVariant } from './draft.ts'
 import type { Draft } from './draft.ts'
+import type { Recipe } from '../../../src-main/contract/reward-config.ts'
 
 let draft = $state.raw<Draft>({})
 let takenModel = ''
 let takenPrompts = ''
+let takenRecipe: Recipe | null = null
 let takenConfig: Draft | null = null
 let takenComputing = ''
 
@@ -32,9 +34,14 @@ export const rememberedSetup = {
     takenModel = path
     draft = withValue(draft, ['model'], path)
   },
-  takePrompts(path: string): void {
+  /** The recipe the prompts are made for comes with them, unless the person has said another. */
+  takePrompts(path: string, recipe: Recipe | null): void {
     takenPrompts = path
     draft = withValue(draft, ['data', 'prompts'], path)
+    const said = JSON.stringify(draft['reward'] ?? null)
+    if (recipe === null || (said !== 'null' && said !== JSON.stringify({ recipe: takenRecipe }))) return
+    takenRecipe = recipe
+    draft = withVariant(draft, ['reward'], 'recipe', recipe)
   },
   /** Device and threads of the settings: taken over when they change, and may be changed afterwards. Usual values need not be said. */
   takeComputing(device: string, threads: number): void {

@@ -8,6 +8,7 @@ import { readControl, writeControl } from '../../../src-renderer/features/setup/
 import { checkDraft, estimatorOf, valueAt, withoutValue, withPreset, withValue, withVariant } from '../../../src-renderer/features/setup/draft.ts'
 import type { Draft } from '../../../src-renderer/features/setup/draft.ts'
 import { formSections, isBasic, labelOf } from '../../../src-renderer/features/setup/sections.ts'
+import { rememberedSetup } from '../../../src-renderer/features/setup/setup-memory.svelte.ts'
 
 const enough: Draft = { model: '/models/a', data: { prompts: '/data/a.jsonl' } }
 
@@ -131,5 +132,18 @@ describe('what was measured of the longest case', () => {
     ])
     expect(dryRunWords({ ...measured, plannedBytes: 2.2 * 2 ** 30 }, 80)[0]).toBe('Memory: 2.0 GiB at most, planned 2.2 GiB.')
     expect(dryRunWords({ ...measured, plannedBytes: null }, 80)[0]).toBe('Memory: 2.0 GiB at most.')
+  })
+})
+
+describe('prompts from the page of datasets', () => {
+  it('bring the recipe they are made for, unless the person has said another', () => {
+    rememberedSetup.change({})
+    rememberedSetup.takePrompts('/sums.jsonl', 'maths')
+    expect(rememberedSetup.draft).toEqual({ data: { prompts: '/sums.jsonl' }, reward: { recipe: 'maths' } })
+    rememberedSetup.takePrompts('/functions.jsonl', 'code')
+    expect(rememberedSetup.draft).toEqual({ data: { prompts: '/functions.jsonl' }, reward: { recipe: 'code' } })
+    rememberedSetup.change({ reward: { recipe: 'custom', file: '/mine.ts' } })
+    rememberedSetup.takePrompts('/sums.jsonl', 'maths')
+    expect(rememberedSetup.draft).toMatchObject({ reward: { recipe: 'custom', file: '/mine.ts' } })
   })
 })

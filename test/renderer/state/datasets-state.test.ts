@@ -113,12 +113,19 @@ describe('a check', () => {
 })
 
 describe('using it', () => {
+  it.each([[{ answer: 'a' }, 'maths'], [{ answer: 'a', tests: 'a' }, 'code'], [{ requirements: 'a' }, 'react']] as const)('with the columns %j is for the recipe %s', async (columns, recipe) => {
+    const { datasets, draft } = create({ 'datasets.inspect': () => ({ ...info, guess: { ...guess, ...columns } }) })
+    await datasets.openPath(path)
+    await datasets.use()
+    expect(draft.dataset?.recipe).toBe(recipe)
+  })
+
   it('puts the prompt file into the draft of the next run', async () => {
     const { bridge, datasets, draft } = create()
     await datasets.openPath(path)
     datasets.holdOut(0.1)
     expect(await datasets.use()).toBe('/app/prompts/sums.jsonl')
-    expect(draft.dataset).toEqual({ name: 'sums.jsonl', prompts: '/app/prompts/sums.jsonl', rows: 250 })
+    expect(draft.dataset).toEqual({ name: 'sums.jsonl', prompts: '/app/prompts/sums.jsonl', rows: 200, recipe: null })
     expect(bridge.made.find(({ name }) => name === 'datasets.prepare')?.request).toMatchObject({ path, mapping: guess, heldoutShare: 0.1 })
   })
 })
