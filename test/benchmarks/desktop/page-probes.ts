@@ -61,9 +61,27 @@ export function memoryOf(id: number): { resident: number; share: number } {
   return { resident: mebibytes('Rss'), share: mebibytes('Pss') }
 }
 
-/** Milliseconds from the start of the app's process to the first content painted in its window. The driver does not hold the app up. */
-export async function startMilliseconds(application: ElectronApplication, page: Page): Promise<number> {
-  const begun = await application.evaluate(() => process.getCreationTime() ?? Number.NaN)
-  const painted = await page.evaluate(() => performance.timeOrigin + (performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN))
-  return painted - begun
+/** What the first thread of a process had of the processors since it began, milliseconds. A window waits for that thread. */
+export interface Turns {
+  readonly ran: number
+  /** It could have run, and others did. */
+  readonly waited: number
+}
+
+export function turnsOf(id: number): Turns {
+  const [ran = Number.NaN, waited = Number.NaN] = readFileSync(`/proc/${id}/schedstat`, 'utf8').split(' ').map((nanoseconds) => Number(nanoseconds) / 1e6)
+  return { ran, waited }
+}
+
+/** What `act` took of the turns of a process. */
+export async function turnsDuring<Value>(id: number, act: () => Promise<Value>): Promise<{ readonly value: Value; readonly turns: Turns }> {
+  const before = turnsOf(id)
+  const value = await act()
+  const after = turnsOf(id)
+  return { value, turns: { ran: after.ran - before.ran, waited: after.waited - before.waited } }
+}
+
+/** Ids of the app's main process and of its page's. */
+export function processIds(application: ElectronApplication): Promise<{ main: number; page: number }> {
+  return application.evaluate(({ BrowserWindow }) => ({ main: process.pid, page: BrowserWindow.getAllWindows()[0]?.webContents.getOSProcessId() ?? 0 }))
 }
