@@ -30,7 +30,8 @@ export interface JudgeServer {
 }
 
 export interface JudgeServerOptions {
-  readonly models?: readonly string[]
+  /** null is the list of a server that has none and says so as Ollama does. */
+  readonly models?: readonly string[] | null
   /** Answers the n-th question (from 0). */
   readonly reply: (question: ReceivedQuestion, index: number) => Reply | Promise<Reply>
   /** Answers the question of one token that tries the server out. */
@@ -54,7 +55,7 @@ export async function startJudgeServer({ models = ['judge'], reply, trial }: Jud
   const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     authorizations.push(request.headers.authorization)
     if (request.url === '/v1/models') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data: models.map((id) => ({ id, object: 'model' })) }))
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data: models?.map((id) => ({ id, object: 'model' })) ?? null }))
       return
     }
     const pieces: Buffer[] = []

@@ -17,7 +17,7 @@ function opening(prompts: JudgePrompts, question: JudgeMessage): JudgeMessage[] 
 
 function scoreOf(answer: string): number {
   const score = readScore(answer)
-  if (score === undefined) throw new JudgeFailure(`no score could be read from the answer: ${excerpt(answer)}`, false)
+  if (score === undefined) throw new JudgeFailure(unread('no score could be read from the answer', answer), false)
   return score
 }
 
@@ -36,7 +36,7 @@ export async function judgeCode(ask: AskJudge, prompts: JudgePrompts, { prompt }
   if (turns === 'one-turn') return { score, lines: readWorstLines(answer, lineCount) ?? [] }
   const second = await ask([...first, { role: 'assistant', text: spoken(answer)?.trim() ?? answer }, { role: 'user', text: prompts.fill('lines', { prompt, code: numberedLines(code) }) }])
   const lines = readWorstLines(second, lineCount)
-  return lines === undefined ? { score, problem: `no lines could be read from the second answer: ${excerpt(second)}` } : { score, lines }
+  return lines === undefined ? { score, problem: unread('no lines could be read from the second answer', second) } : { score, lines }
 }
 
 /** A score for a picture of the page. The judge never sees the code. @throws JudgeFailure */
@@ -54,8 +54,12 @@ export async function judgeSteps(ask: AskJudge, prompts: JudgePrompts, { prompt 
   const text = steps.map((step, index) => `STEP ${index + 1}\n${barredLines(step.trim())}`).join('\n')
   const answer = await ask(opening(prompts, { role: 'user', text: prompts.fill('steps', { prompt, steps: text }) }))
   const marks = readStepMarks(answer, steps.length)
-  if (marks === undefined) throw new JudgeFailure(`no verdict on a step could be read from the answer: ${excerpt(answer)}`, false)
+  if (marks === undefined) throw new JudgeFailure(unread('no verdict on a step could be read from the answer', answer), false)
   return { steps: marks }
 }
 
-const excerpt = (answer: string): string => answer.replace(/\s+/g, ' ').trim().slice(-120)
+/** Why an answer is none, with its end. */
+function unread(what: string, answer: string): string {
+  const why = spoken(answer) === undefined ? 'it ended while the judge was still thinking; raise reward.judge.maximumAnswerTokens' : answer.replace(/\s+/g, ' ').trim().slice(-120)
+  return `${what}: ${why}`
+}

@@ -11,7 +11,8 @@ import type { JudgeBackend, JudgeMessage } from './judge-backend.ts'
 import { createJudgeClient, type JudgeClient } from './judge-client.ts'
 import { JudgeFailure } from './judge-failure.ts'
 
-const listSchema = z.object({ data: z.array(z.object({ id: z.string() })) })
+/** Ollama's list is null while it has no model. */
+const listSchema = z.object({ data: z.array(z.object({ id: z.string() })).nullable() })
 
 const choiceSchema = z.object({
   message: z.object({ content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string().optional() })), z.null()]).optional() }),
@@ -51,7 +52,7 @@ function keyOf(variable: string): string | undefined {
 async function chooseModel(client: JudgeClient, { model, url }: ServerJudgeConfig, key: string | undefined, signal: AbortSignal): Promise<string> {
   let names: string[]
   try {
-    names = listSchema.parse(await client.request('/models', { key, signal })).data.map(({ id }) => id)
+    names = listSchema.parse(await client.request('/models', { key, signal })).data?.map(({ id }) => id) ?? []
   } catch (error) {
     if (error instanceof z.ZodError && model !== '') return model
     throw unreachable(url, error instanceof z.ZodError ? 'it has no list of models' : error)
@@ -78,7 +79,7 @@ async function tryOut(client: JudgeClient, model: string, key: string | undefine
 
 /** Nobody answers, or not as such a server does. */
 function unreachable(url: string, cause: unknown): UserError {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = !(cause instanceof Error) ? String(cause) : cause.name === 'TimeoutError' ? 'it did not answer in time' : cause.message
   return new UserError({ code: 'network', what: `the judge's server at ${url} cannot be used: ${why}`, place: { field: 'reward.judge.url' }, expected: 'a running server that speaks the OpenAI chat protocol', remedy: 'Start it (llama-server -m MODEL.gguf --port 8080, ollama serve, or the server of LM Studio), correct the address, or set reward.judge.kind to none.' })
 }
 

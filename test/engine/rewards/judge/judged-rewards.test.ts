@@ -53,6 +53,11 @@ const codeJudge = async (by: PatientJudge, turns: 'none' | 'one-turn' | 'two-tur
 const sourceIn = (scored: ScoredCompletion | undefined, name: string): SourceScore | undefined => scored?.sources.find((one) => one.source === name)
 
 describe('a code judge', () => {
+  it('that never came to speak is said to need longer answers', async () => {
+    const [scored] = await score(react, [await codeJudge(saying('<think>The page has a list. SCORE: 4?'))], () => passed(react, reactSources), [text])
+    expect(sourceIn(scored, 'codeJudge')?.failure).toMatch(/still thinking; raise reward\.judge\.maximumAnswerTokens/)
+  })
+
   it('is asked for the score first and for lines in a second turn, and its lines are places in the completion', async () => {
     const by = saying('Fine.\nSCORE: 8', 'LINE 2: -2 unused name\nLINE 3: -1 blank')
     const [scored] = await score(react, [await codeJudge(by)], () => passed(react, reactSources), [text])

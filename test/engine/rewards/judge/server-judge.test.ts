@@ -99,6 +99,11 @@ describe('choosing the model', () => {
     await expect(open(['a', 'b'], 'c')).rejects.toThrow(/no model named c.*one of a, b/)
     await expect(open([], '')).rejects.toThrow(/0 models.*load one in the server first/)
   })
+
+  it('understands the list of an Ollama that has no model yet', async () => {
+    const server = await serve({ models: null, reply: () => '' })
+    await expect(judgeAt(server.url)).rejects.toThrow(/0 models.*load one in the server first/)
+  })
 })
 
 /** A question on which the server misbehaves; its reason is told, and costs no more than the question's time. */
@@ -194,6 +199,11 @@ describe('asking again', () => {
 })
 
 describe('opening', () => {
+  it('says that a server was too slow', async () => {
+    const server = await serve({ trial: () => () => undefined, reply: () => '' })
+    await expect(openServerJudge(configOf(server.url), AbortSignal.timeout(200))).rejects.toThrow(/cannot be used: it did not answer in time\./)
+  })
+
   it('says what to do when nobody answers', async () => {
     const free = createServer()
     const port = await new Promise<number>((resolve) => free.listen(0, '127.0.0.1', () => resolve((free.address() as { port: number }).port)))
