@@ -19,6 +19,7 @@ const serverJudge = z.strictObject({
   // Node ends a request of which it has heard nothing for five minutes.
   ...perQuestion(290),
   retries: field(z.int().min(0).max(10).default(2), 'times', 'Satchel', 'How often a question is repeated when the connection fails or the server is busy.'),
+  answers: field(z.enum(['text', 'schema']).default('text'), '', 'Satchel', 'text: the judge answers as its prompt asks, which every server can; schema: the server holds it to JSON of a given form (response_format), which small models need.'),
   concurrency: field(z.int().min(1).max(64).default(4), 'questions', 'llama.cpp', 'Questions that are asked at the same time.'),
 })
 

@@ -8,6 +8,9 @@ export interface JudgeMessage {
   readonly picture?: Uint8Array
 }
 
+/** A JSON schema. */
+export type AnswerForm = Readonly<Record<string, unknown>>
+
 /** A model that answers. */
 export interface JudgeBackend {
   /** The model that answers, as a person knows it. */
@@ -16,9 +19,10 @@ export interface JudgeBackend {
   readonly identity: string
   /**
    * One answer at temperature 0.
+   * @param form what the answer is held to where the backend can do so and the configuration asks for it
    * @param signal aborted when the question has run out of time, or the run ends
    * @throws JudgeFailure when nothing usable came
    */
-  ask(messages: readonly JudgeMessage[], signal: AbortSignal): Promise<string>
+  ask(messages: readonly JudgeMessage[], signal: AbortSignal, form?: AnswerForm): Promise<string>
   dispose(): void
 }

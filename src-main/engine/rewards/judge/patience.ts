@@ -1,7 +1,7 @@
 // Asking a judge without ever waiting long for it: so many questions at a time, each with a deadline that covers its repetitions. A judge
 // that fails again and again is left alone for a while: the questions that come meanwhile count as unanswered at once.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JudgeBackend, JudgeMessage } from './judge-backend.ts'
+import type { AnswerForm, JudgeBackend, JudgeMessage } from './judge-backend.ts'
 import { JudgeFailure } from './judge-failure.ts'
 
 export interface PatienceOptions {
@@ -17,7 +17,7 @@ export interface PatientJudge {
   readonly model: string
   readonly identity: string
   /** @throws JudgeFailure when there is no answer in time */
-  ask(messages: readonly JudgeMessage[]): Promise<string>
+  ask(messages: readonly JudgeMessage[], form?: AnswerForm): Promise<string>
   /** Ends what is in progress. */
   dispose(): void
 }
@@ -31,10 +31,10 @@ export function createPatientJudge(backend: JudgeBackend, { timeoutSeconds, retr
   let failures = 0
   let restUntil = 0
 
-  const attempt = async (messages: readonly JudgeMessage[], signal: AbortSignal): Promise<string> => {
+  const attempt = async (messages: readonly JudgeMessage[], form: AnswerForm | undefined, signal: AbortSignal): Promise<string> => {
     for (let repetition = 0; ; repetition++) {
       try {
-        return await untilAborted(backend.ask(messages, signal), signal)
+        return await untilAborted(backend.ask(messages, signal, form), signal)
       } catch (error) {
         if (signal.aborted || !(error instanceof JudgeFailure) || !error.again || repetition >= retries) throw error
         await sleep(error.waitMilliseconds ?? firstPauseMilliseconds * 2 ** repetition, undefined, { signal })
@@ -44,14 +44,14 @@ export function createPatientJudge(backend: JudgeBackend, { timeoutSeconds, retr
   return {
     model: backend.model,
     identity: backend.identity,
-    ask: (messages) =>
+    ask: (messages, form) =>
       gate(async () => {
         if (ended.signal.aborted) throw new JudgeFailure('the run has ended', false)
         if (performance.now() < restUntil) throw new JudgeFailure('the judge failed several times in a row and is left alone for a moment', false)
         const deadline = AbortSignal.timeout(Math.ceil(timeoutSeconds * 1_000))
         const signal = AbortSignal.any([ended.signal, deadline])
         try {
-          const answer = await attempt(messages, signal)
+          const answer = await attempt(messages, form, signal)
           failures = 0
           return answer
         } catch (error) {

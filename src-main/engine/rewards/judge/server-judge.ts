@@ -33,9 +33,10 @@ export async function openServerJudge(config: ServerJudgeConfig, signal: AbortSi
   await tryOut(client, model, key, signal, picture)
   return {
     model,
-    identity: JSON.stringify([client.address, model, config.maximumAnswerTokens]),
-    async ask(messages, within) {
-      const body = { model, messages: messages.map(asMessage), temperature: 0, seed: 0, max_tokens: config.maximumAnswerTokens, stream: false }
+    identity: JSON.stringify([client.address, model, config.maximumAnswerTokens, ...(config.answers === 'text' ? [] : [config.answers])]),
+    async ask(messages, within, schema) {
+      const form = config.answers === 'text' || schema === undefined ? {} : { response_format: { type: 'json_schema', json_schema: { name: 'verdict', strict: true, schema } } }
+      const body = { model, messages: messages.map(asMessage), temperature: 0, seed: 0, max_tokens: config.maximumAnswerTokens, stream: false, ...form }
       return readAnswer(await client.request('/chat/completions', { body, key, signal: within }))
     },
     dispose: () => undefined,

@@ -45,9 +45,9 @@ function overheard(judge: Judge): Pick<JudgeTrial, 'answers'> & { readonly judge
   const answers: { text: string; seconds: number }[] = []
   if (judge.kind === 'step-model') return { judge, answers }
   const { by } = judge
-  const ask: typeof by.ask = async (messages) => {
+  const ask: typeof by.ask = async (messages, form) => {
     const started = performance.now()
-    const text = await by.ask(messages)
+    const text = await by.ask(messages, form)
     answers.push({ text, seconds: (performance.now() - started) / 1_000 })
     return text
   }

@@ -9,6 +9,7 @@ import { createJudgeCache } from '../../../../src-main/engine/rewards/judge/judg
 import { JudgeFailure } from '../../../../src-main/engine/rewards/judge/judge-failure.ts'
 import { readJudgePrompts } from '../../../../src-main/engine/rewards/judge/judge-prompts.ts'
 import { createJudgedRewards, type Judge } from '../../../../src-main/engine/rewards/judge/judged-rewards.ts'
+import { judgeSteps } from '../../../../src-main/engine/rewards/judge/judge-questions.ts'
 import type { PatientJudge } from '../../../../src-main/engine/rewards/judge/patience.ts'
 import type { RewardPool } from '../../../../src-main/engine/rewards/reward-pool.ts'
 
@@ -51,6 +52,16 @@ async function score(config: RewardConfig, judges: Judge[], verdict: (text: stri
 
 const codeJudge = async (by: PatientJudge, turns: 'none' | 'one-turn' | 'two-turn' = 'two-turn'): Promise<Judge> => ({ kind: 'code', source: 'codeJudge', by, prompts: await readJudgePrompts('code', ''), turns })
 const sourceIn = (scored: ScoredCompletion | undefined, name: string): SourceScore | undefined => scored?.sources.find((one) => one.source === name)
+
+describe('an answer in the form that is asked of servers', () => {
+  it('is read as one in words is', async () => {
+    const by = saying('{"reason": "A list, score 2 of them", "lines": [{"line": 2, "impact": -2, "reason": "unused name"}], "score": 7}')
+    const [scored] = await score(react, [await codeJudge(by, 'one-turn')], () => passed(react, reactSources), [text])
+    expect(sourceIn(scored, 'codeJudge')).toMatchObject({ global: 0.7, spans: [{ value: -0.2, message: 'judge: unused name' }] })
+    const steps = await judgeSteps(saying('{"step_1": "right", "step_2": "wrong", "step_3": "unclear"}').ask, await readJudgePrompts('steps', ''), row, ['a', 'b', 'c'])
+    expect(steps).toEqual({ steps: [1, -1, 0] })
+  })
+})
 
 describe('a code judge', () => {
   it('that never came to speak is said to need longer answers', async () => {

@@ -41,6 +41,14 @@ describe('a judge behind a server', () => {
     expect(server.authorizations).toEqual([undefined, undefined, undefined])
   })
 
+  it('is held to a form where the configuration asks for it, under an identity of its own', async () => {
+    const server = await serve({ reply: () => '{"score": 7}' })
+    const [text, schema] = [await judgeAt(server.url), await judgeAt(server.url, { answers: 'schema' })]
+    await schema.ask(question, { type: 'object' })
+    expect(server.questions[0]).toMatchObject({ response_format: { type: 'json_schema', json_schema: { name: 'verdict', strict: true, schema: { type: 'object' } } } })
+    expect(schema.identity).not.toBe(text.identity)
+  })
+
   it('is sent pictures as data', async () => {
     const server = await serve({ reply: () => 'SCORE: 7' })
     const judge = await judgeAt(server.url)
