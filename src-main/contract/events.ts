@@ -105,7 +105,7 @@ export type EngineCommand = z.infer<typeof engineCommandSchema>
  * The first message an engine process hears: what to run. Everything after it is an EngineCommand.
  * The first `state` event answers it and names the run folder. The process exits with code 0 once it has reported `stopped` or `done`,
  * and with another code after `failed`. Before the start message a closed channel ends it; afterwards it outlives its watcher and is
- * watched and steered through the run folder (status.json, control.json).
+ * watched and steered through the run folder (status.json, control).
  */
 export const engineStartSchema = z.union([
   z.strictObject({ type: z.literal('start'), demo: z.strictObject({ seed: z.number().int().nonnegative(), runsDirectory: z.string().min(1) }) }),

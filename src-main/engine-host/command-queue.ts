@@ -1,6 +1,6 @@
 // Commands for a run as they come in - from a parent process, from Ctrl-C - waiting for the engine to read them.
 import type { EngineCommand } from '../contract/events.ts'
-import type { CommandSource } from '../engine/training/run-folder.ts'
+import type { CommandSource } from '../engine/training/run-commands.ts'
 
 export interface CommandQueue extends CommandSource {
   push(command: EngineCommand): void

@@ -1,7 +1,7 @@
 // Entry of an engine process: hears a start message, then commands; tells events. The desktop app starts one for each run.
 //
 // It outlives its parent: a window that crashes must not cost a run of hours. Left alone it goes on to its end, and is watched
-// and stopped through the run folder (status.json, control.json).
+// and stopped through the run folder (status.json, control).
 import { z } from 'zod'
 import { toEnvelope, UserError } from '../contract/errors.ts'
 import { engineCommandSchema, engineStartSchema } from '../contract/events.ts'

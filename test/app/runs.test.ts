@@ -12,6 +12,7 @@ import type { RunServicesHandle } from '../../src-main/app/run-services.ts'
 import type { RunHandlers } from '../../src-main/app/runs.ts'
 import { defaultPatience } from '../../src-main/app/supervisor.ts'
 import type { PageRunEvent } from '../../src-main/contract/calls/runs.ts'
+import { takeCommand } from '../../src-main/engine/training/run-commands.ts'
 
 const fakeEngine = resolve('test/support/fake-engine.mjs')
 const fakeEnvironment = { ...engineEnvironment(process.env), SATCHEL_FAKE_STEP_MILLISECONDS: '20', SATCHEL_FAKE_STEPS: '500' }
@@ -114,7 +115,8 @@ describe('runs an engine elsewhere works on', () => {
     await expect.poll(() => heard.filter((event) => event.type === 'metrics').length, eventually).toBeGreaterThan(2)
     expect(heard.some((event) => event.type === 'rollouts-written')).toBe(true)
     await handlers['runs.stop']({ directory })
-    expect(JSON.parse(readFileSync(join(directory, 'control.json'), 'utf8'))).toEqual({ type: 'stop' })
+    await handlers['runs.checkpoint']({ directory })
+    expect([takeCommand(directory), takeCommand(directory), takeCommand(directory)]).toEqual([{ type: 'stop' }, { type: 'checkpoint' }, undefined])
   })
 
   it('are no longer watched once their engine is gone', async () => {

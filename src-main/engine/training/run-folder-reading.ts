@@ -69,7 +69,6 @@ export function runFiles(directory: string) {
     checkpoints: join(directory, 'checkpoints'),
     checkpointOf: (step: number) => join(directory, 'checkpoints', stepName(step)),
     status: join(directory, 'status.json'),
-    control: join(directory, 'control.json'),
     lock: join(directory, 'engine.lock'),
     report: join(directory, 'report.html'),
   } as const

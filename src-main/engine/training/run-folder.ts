@@ -1,7 +1,7 @@
 // A run is a folder: this is the engine's side of it. Everything written is either appended whole or put in place by a rename, so a
 // process killed at any moment and a disk that fills up harm nothing that was there before.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { z } from 'zod'
 import { UserError } from '../../contract/errors.ts'
-import { engineCommandSchema } from '../../contract/events.ts'
-import type { EngineCommand, EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../../contract/events.ts'
+import type { EvaluationResult, MetricsRow, RolloutRecord, RunState } from '../../contract/events.ts'
 import type { RunChange } from '../../contract/run-changes.ts'
 import type { RunConfig } from '../../contract/run-config.ts'
 import { asStorageError, removeQuietly, writeFileAtomically, writeFully } from '../models/atomic-file.ts'
 import { fileErrorCode } from '../models/json-file.ts'
 import { projectRoot } from '../runtime/paths.ts'
+import { dropCommands } from './run-commands.ts'
 import { lockRunFolder } from './run-folder-lock.ts'
 import type { RunLock } from './run-folder-lock.ts'
 import { describeAsJson, namesIn, readRunDescription, runFiles } from './run-folder-reading.ts'
@@ -45,22 +45,11 @@ export interface RunFolder {
   cutAfter(step: number): Promise<void>
   /** Writes status.json now, and its time again every few seconds until `close`. */
   setStatus(update: StatusUpdate): Promise<void>
-  /** The newest command another process left in control.json, taken out of it; undefined when there is none. */
-  pollCommand(): EngineCommand | undefined
   /** Ends the heartbeat and gives the folder free. The last status stays. */
   close(): Promise<void>
 }
 
-/** A source of commands for a run; `run.ts` reads it between two calls into the runtime. */
-export interface CommandSource {
-  /** The next pending command or undefined. */
-  take(): EngineCommand | undefined
-  /** Resolves when one is there; used while paused. */
-  wait(): Promise<void>
-}
-
 const heartbeatMilliseconds = 5_000
-const pollMilliseconds = 200
 
 /** What run.json says beside the configuration. @param onnxruntime version of the runtime in use */
 export function describeRun(config: RunConfig, hashes: RunDescription['hashes'], onnxruntime: string, lengths?: RunLengths): RunDescription {
@@ -113,7 +102,7 @@ export async function openRunFolder(directory: string): Promise<RunFolder> {
   await readRunDescription(directory)
   const lock = await lockRunFolder(directory)
   try {
-    await rm(runFiles(directory).control, { force: true })
+    await dropCommands(directory)
     await dropHalfLine(runFiles(directory).metrics)
     await dropHalfLine(runFiles(directory).changes)
     return openLocked(directory, lock)
@@ -121,11 +110,6 @@ export async function openRunFolder(directory: string): Promise<RunFolder> {
     await lock.release()
     throw asStorageError(error, directory)
   }
-}
-
-/** Leaves a command for the engine that works on a folder; it is obeyed between two calls into the runtime. */
-export async function sendCommand(directory: string, command: EngineCommand): Promise<void> {
-  await writeText(runFiles(directory).control, `${JSON.stringify(command)}\n`)
 }
 
 /** A folder name in `runsDirectory` that sorts by time and is not taken: `demo-2026-11-30-032059`. */
@@ -136,24 +120,6 @@ export function newRunDirectory(runsDirectory: string, name: string, now = new D
   for (let copy = 1; ; copy += 1) {
     const directory = copy === 1 ? base : `${base}-${copy}`
     if (!existsSync(directory)) return directory
-  }
-}
-
-/** Commands from `source` and from the folder's control.json as one source. */
-export function withControlFile(folder: RunFolder, source: CommandSource): CommandSource {
-  return {
-    take: () => source.take() ?? folder.pollCommand(),
-    async wait() {
-      let timer: NodeJS.Timeout | undefined
-      const control = runFiles(folder.directory).control
-      const fromFile = new Promise<void>((resolve) => {
-        timer = setInterval(() => {
-          if (existsSync(control)) resolve()
-        }, pollMilliseconds)
-      })
-      await Promise.race([source.wait(), fromFile])
-      clearInterval(timer)
-    },
   }
 }
 
@@ -173,7 +139,6 @@ function openLocked(directory: string, lock: RunLock): RunFolder {
     writeEvaluation: (result) => writeText(files.evaluationOf(result.step), `${JSON.stringify(result, null, 2)}\n`),
     cutAfter: (step) => cutAfter(directory, step),
     setStatus: heartbeat.set,
-    pollCommand: () => takeCommand(files.control),
     async close() {
       await heartbeat.stop()
       await lock.release()
@@ -275,22 +240,6 @@ function stepOf(line: string): number {
     return parsed.success ? parsed.data.step : -Infinity
   } catch {
     return -Infinity
-  }
-}
-
-/** Moved aside before it is read, so that a command written meanwhile is not lost. */
-function takeCommand(path: string): EngineCommand | undefined {
-  if (!existsSync(path)) return undefined
-  const taken = `${path}.taken`
-  try {
-    renameSync(path, taken)
-    const text = readFileSync(taken, 'utf8')
-    rmSync(taken, { force: true })
-    const parsed = engineCommandSchema.safeParse(JSON.parse(text))
-    return parsed.success ? parsed.data : undefined
-  } catch {
-    // Taken away again, or not JSON: nothing this engine could obey.
-    return undefined
   }
 }
 

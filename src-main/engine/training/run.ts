@@ -17,7 +17,8 @@ import { trainStep, type StepMachinery } from './loop.ts'
 import { createOptimizer, type Optimizer } from './optimizer.ts'
 import { gradientArrays } from './passes.ts'
 import { parseRunConfig, readChanges, stepConfig } from './run-folder-reading.ts'
-import { createRunFolder, describeRun, hashFile, openRunFolder, withControlFile, type CommandSource, type RunFolder } from './run-folder.ts'
+import { withFolderCommands, type CommandSource } from './run-commands.ts'
+import { createRunFolder, describeRun, hashFile, openRunFolder, type RunFolder } from './run-folder.ts'
 import { createRunPictures, type RunPictures } from './run-pictures.ts'
 import { promptsPerStep } from './sample-step.ts'
 import { openTrainingSession, type TrainingSession } from './session.ts'
@@ -122,7 +123,7 @@ class Run {
     this.session = session
     this.folder = folder
     this.options = options
-    this.commands = withControlFile(folder, options.commands)
+    this.commands = withFolderCommands(folder.directory, options.commands)
     this.optimizer = createOptimizer(session.policy, config.optimizer, config.training.steps * config.training.miniBatches * config.training.epochs)
     this.gradients = gradientArrays(session.policy)
     this.pictures = picturesOf(config, session, (message) => options.onEvent({ type: 'warning', message }), folder.directory)

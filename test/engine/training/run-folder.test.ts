@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { UserError } from '../../../src-main/contract/errors.ts'
-import { createRunFolder, newRunDirectory, openRunFolder, sendCommand, withControlFile } from '../../../src-main/engine/training/run-folder.ts'
+import { createRunFolder, newRunDirectory, openRunFolder } from '../../../src-main/engine/training/run-folder.ts'
 import { isRunLocked } from '../../../src-main/engine/training/run-folder-lock.ts'
 import { readChanges, readChangesFile, readEvaluations, readMetrics, readRollouts, readRunDescription, readStatus, runFiles, stepConfig } from '../../../src-main/engine/training/run-folder-reading.ts'
 import { exampleDescription, exampleEvaluation, exampleRollout, useTemporaryFolder } from '../../support/run-folder.ts'
@@ -101,23 +101,6 @@ describe('a run folder', () => {
     expect((await readFile(join(directory, 'metrics.jsonl'), 'utf8')).trim().split('\n').map((line) => (JSON.parse(line) as { step: number }).step)).toEqual([1, 2, 3])
     expect(await readdir(join(directory, 'rollouts'))).toEqual(['000001.jsonl.gz', '000002.jsonl.gz'])
     expect((await readEvaluations(directory)).values.map(({ step }) => step)).toEqual([0])
-  })
-
-  it('takes commands of other processes once, and wakes a paused run', async () => {
-    const directory = await newRun()
-    const folder = await createRunFolder(directory, exampleDescription())
-    expect(folder.pollCommand()).toBeUndefined()
-    await sendCommand(directory, { type: 'pause' })
-    expect(folder.pollCommand()).toEqual({ type: 'pause' })
-    expect(folder.pollCommand()).toBeUndefined()
-    await writeFile(runFiles(directory).control, 'not a command')
-    expect(folder.pollCommand()).toBeUndefined()
-    const commands = withControlFile(folder, { take: () => undefined, wait: () => new Promise(() => undefined) })
-    const woken = commands.wait()
-    await sendCommand(directory, { type: 'resume' })
-    await woken
-    expect(commands.take()).toEqual({ type: 'resume' })
-    await folder.close()
   })
 
   it('names new runs by time and never twice', async () => {
