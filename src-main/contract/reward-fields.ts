@@ -57,7 +57,7 @@ export const limits = () => z
   .strictObject({
     maximumCharacters: field(z.int().min(1).default(65_536), 'UTF-16 units', 'Satchel', 'A longer program is refused unread.'),
     itemSeconds: field(z.number().positive().default(60), 'seconds', 'Satchel', 'A completion that keeps a reward worker silent for this long is scored as failed and the worker is replaced.'),
-    startSeconds: field(z.number().positive().default(120), 'seconds', 'Satchel', 'A reward worker that is not ready after this long is given up.'),
+    startSeconds: field(z.number().positive().default(600), 'seconds', 'Satchel', 'A reward worker that is not ready after this long is given up. It takes a second or two; minutes where others keep the machine busy.'),
     scriptMilliseconds: field(z.int().min(10).default(2_000), 'milliseconds', 'Satchel', 'One uninterrupted run of generated code (a render, an effect, a click) may take this long; one that got little of a busy processor is tried again.'),
     renderSeconds: field(z.number().positive().default(20), 'seconds', 'Satchel', 'The render process is killed when a completion keeps it for this long.'),
     renderMegabytes: field(z.int().min(32).default(128), 'MiB', 'Satchel', 'Heap of the render process.'),

@@ -53,7 +53,7 @@ interface Running {
 const keptErrorCharacters = 4_096
 
 export function createRenderService(options: RenderServiceOptions): RenderService {
-  const { host, seconds, megabytes, picture = true, pagesPerProcess = 200, idleSeconds = 60, startSeconds = 60, graceSeconds = 10, kit: makeKit = bundlePageKit } = options
+  const { host, seconds, megabytes, picture = true, pagesPerProcess = 200, idleSeconds = 60, startSeconds = 180, graceSeconds = 10, kit: makeKit = bundlePageKit } = options
   let running: Running | undefined
   let turn: Promise<unknown> = Promise.resolve()
   let nextId = 1
