@@ -3,7 +3,6 @@ import type { CallResponse } from '../../../src-main/contract/calls.ts'
 import type { DatasetReport } from '../../../src-main/contract/calls/datasets.ts'
 import type { ModelEntry, ModelList } from '../../../src-main/contract/calls/models.ts'
 import type { RewardReport, RewardSample, ScoredSample } from '../../../src-main/contract/calls/rewards.ts'
-import { tokenLines } from '../../../src-renderer/features/rollouts/token-lines.ts'
 import { prompts, rolloutAt } from './sample-runs.ts'
 
 const details: NonNullable<ModelEntry['details']> = { family: 'Qwen2', parameters: 3_085_938_688, storedType: 'BF16', contextTokens: 32_768, base: 'Qwen2.5-3B', warnings: [], thinking: 'never', chat: true }
@@ -54,14 +53,13 @@ export const samples: RewardSample[] = [0, 1, 2, 5].map((index) => {
   return { id: String(index), name: index % 4 === 1 ? 'a bracket lost' : index === 0 ? 'the reference' : 'another text', prompt: index === 5 ? prompts[1] as string : prompt, completion: text, row: {}, tokens: null }
 })
 
-export const scored: ScoredSample[] = samples.map(({ id, completion }) => {
+export const scored: ScoredSample[] = samples.map(({ id }) => {
   const rollout = rolloutAt(1, Number(id))
   const passes = rollout.outcome === 1
-  const pieces = tokenLines(rollout).length
   const local = rollout.tokenRewards.map((value) => (passes ? 0 : Math.min(0, value + 0.9)))
   return {
     id, global: passes ? 2 : -1.1, outcome: rollout.outcome, stages: rollout.stages, requirementScore: rollout.requirementScore, audit: { passed: true, failures: [] }, spans: rollout.spans,
-    sources: [{ source: 'compiler', global: passes ? 0 : -1, part: passes ? 0 : -1, milliseconds: 61 }, { source: 'linter', global: 0, part: passes ? 0 : -0.1, milliseconds: 12 }, { source: 'requirements', global: passes ? 1 : 0, part: passes ? 2 : 0, milliseconds: completion.length + pieces }],
+    sources: [{ source: 'compiler', global: passes ? 0 : -1, part: passes ? 0 : -1, milliseconds: 61 }, { source: 'linter', global: 0, part: passes ? 0 : -0.1, milliseconds: 12 }, { source: 'requirements', global: passes ? 1 : 0, part: passes ? 2 : 0, milliseconds: 18 }],
     starts: rollout.starts, ends: rollout.ends, tokenRewards: rollout.tokenRewards, localBySource: { compiler: local },
   }
 })

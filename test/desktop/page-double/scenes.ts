@@ -31,7 +31,7 @@ const empty: Answers = {
   'rewards.samples': () => ({ samples: [], skipped: 0, note: '' }),
 }
 
-const runs = [summaryOf('demo-2', 'running', 86), summaryOf('demo-1', 'done', 120, { seed: 2 }), summaryOf('sums-grpo', 'failed', 61, { estimator: 'grpo' }), summaryOf('first-try', 'stopped', 12, { estimator: 'dr-grpo' })]
+const runs = [summaryOf('demo-2', 'running', 86), summaryOf('demo-1', 'done', 120, { seed: 2 }), summaryOf('sums-grpo', 'failed', 61, { estimator: 'grpo' }), summaryOf('first-try', 'stopped', 12, { estimator: 'dr-grpo' }), summaryOf('demo-1', 'done', 120, { directory: '/media/stick/demo-1', outside: true })]
 
 const filled: Answers = {
   ...empty,
@@ -69,6 +69,12 @@ const filled: Answers = {
   },
   'rewards.replay': () => ({ left: 0, steps: [1, 2, 3].map((step) => ({ step, rollouts: 64, before: { reward: 0.4, rootMeanSquare: 1, flatGroups: 0.125 }, after: { reward: 0.3 + step / 10, rootMeanSquare: 1.1, flatGroups: 0.25 }, change: 0.3, correlation: 0.91, flippedTokens: 0.04, flippedRollouts: 0.02 })) }),
   'pages.render': () => ({ state: 'unavailable', picture: '', reason: 'No browser was found on this machine.', errors: [], text: '', elements: 0 }),
+  'settings.change': ({ threads, ...part }) => {
+    if (threads === 13) throw new UserError({ code: 'bad-input', what: 'this number is refused', expected: 'an even number of threads', remedy: 'Choose another.' })
+    return { ...settings, settings: settingsSchema.parse({ ...settings.settings, ...part, ...(threads === undefined ? {} : { threads }) }) }
+  },
+  'runs.export': ({ directory, format, type }) => ({ format, folder: `${directory}/export/${format}`, storedType: type ?? 'float32', comparison: { sequences: 8, tokens: 412, largestDifference: 2e-6, meanDifference: 3e-7, greedy: { prompts: 4, tokens: 128, equal: 128 } }, expectedMeanDifference: 1e-5, notes: [] }),
+  'runs.openReport': () => ({}),
   'judge.try': () => ({ model: 'qwen2.5-7b-instruct', seconds: 2.4 }),
 }
 
@@ -107,7 +113,7 @@ const failedRun: Answers = {
   ...filled,
   'machine.lastTrials': () => ({ ...trials, ok: false, trials: trials.trials.map((trial) => ({ ...trial, ok: false, what: 'The process ended with signal SIGILL: the processor lacks an instruction.' })) }),
   'runs.list': () => [runs[2] as (typeof runs)[number], ...runs.slice(0, 2).map((run) => ({ ...run, state: 'done' as const })), ...runs.slice(3)],
-  'runs.open': () => runOf(runs[2] as (typeof runs)[number], { message: 'The engine was ended by the system (signal SIGKILL), most likely for memory. The newest checkpoint is of step 60.', checkpoints: [40, 60] }),
+  'runs.open': ({ directory }) => runOf(runs.find((run) => run.directory === directory) ?? (runs[0] as (typeof runs)[number]), directory !== runs[2]?.directory ? {} : { message: 'The engine was ended by the system (signal SIGKILL), most likely for memory. The newest checkpoint is of step 60.', checkpoints: [40, 60] }),
   'models.plan': failing['models.plan'] as NonNullable<Answers['models.plan']>,
   'runs.rollouts': failing['runs.rollouts'] as NonNullable<Answers['runs.rollouts']>,
   'rewards.score': failing['rewards.score'] as NonNullable<Answers['rewards.score']>,
