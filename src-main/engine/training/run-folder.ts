@@ -1,7 +1,7 @@
 // A run is a folder: this is the engine's side of it. Everything written is either appended whole or put in place by a rename, so a
 // process killed at any moment and a disk that fills up harm nothing that was there before.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
