@@ -5,7 +5,7 @@ import { Option, type Command } from 'commander'
 import { UserError } from '../contract/errors.ts'
 import { runConfigSchema, type RunConfig } from '../contract/run-config.ts'
 import { openModelFolder, type ModelFolder } from '../engine/models/model-folder.ts'
-import { adviseMemory, planMemory, type MemoryPlan, type SequenceLengths } from '../engine/training/memory-plan.ts'
+import { adviseMemory, machinePeaks, planMemory, type MemoryPlan, type SequenceLengths } from '../engine/training/memory-plan.ts'
 import { assumedPromptTokens, longestPromptTokens } from '../engine/training/prompt-lengths.ts'
 import { wholeNumber } from './cli-options.ts'
 import { bytes, table, type CommandResult } from './cli-output.ts'
@@ -66,7 +66,7 @@ async function planModel(nameOrPath: string, options: PlanOptions): Promise<Comm
     throw new UserError({ code: 'bad-input', what: `prompt and completion have up to ${lengths.longest} tokens, the model holds ${config.maxPositions}`, place: { field: '--prompt-tokens' }, remedy: 'Shorten the prompts, or lower --prompt-tokens or --new-tokens.' })
   }
   const plan = planMemory(config, run, lengths, memory)
-  const peak = Math.max(plan.generationPeak, plan.trainingPeak, plan.resumePeak)
+  const peak = Math.max(...Object.values(machinePeaks(plan)))
   const fits = peak <= memory
   const advice = fits ? [] : adviseMemory(config, run, lengths, memory)
   const json = { model: path, weights: run.weights, adapter: run.adapter, lengths, promptTokensKnown: known !== undefined, plan, memory, fits, advice }
@@ -114,18 +114,20 @@ export const planParts: readonly (readonly [part: keyof MemoryPlan, label: strin
   ['generation', 'logits and activations of generation'],
   ['activations', 'activations of the step'],
   ['logits', 'logits of the step'],
+  ['browser', 'the browser that takes pictures'],
 ]
 const BAR = 32
 
 function described(plan: MemoryPlan, run: RunConfig, { promptTokens, longest }: SequenceLengths): string[] {
   const { precision, streamLayers } = run.weights
+  const peaks = machinePeaks(plan)
   const rows = planParts.filter(([part]) => plan[part] !== 0).map(([part, label]) => [label, bytes(plan[part] as number), '#'.repeat(Math.round((BAR * (plan[part] as number)) / plan.trainingPeak))])
   return [
     `layers ${streamLayers ? 'left in their file' : `held as ${precision}`}, ${run.adapter.kind === 'full' ? 'every weight trained' : `LoRA rank ${run.adapter.rank}`}, ${run.rollout.promptsPerStep} prompts x ${run.rollout.groupSize}, ${promptTokens} + ${longest - promptTokens} tokens, the step ${plan.layout === 'whole' ? 'as one program' : 'a layer at a time'}`,
     '',
     table([['part', 'memory', ''], ...rows]),
     '',
-    table([['peak', 'memory'], ['while generating', bytes(plan.generationPeak)], ['while training', bytes(plan.trainingPeak)], ['while resuming', bytes(plan.resumePeak)], ...(plan.devicePeak === null ? [] : [['on the graphics card', bytes(plan.devicePeak)]])]),
+    table([['peak', 'memory'], ['while generating', bytes(peaks.generation)], ['while training', bytes(peaks.training)], ['while resuming', bytes(peaks.resume)], ...(plan.devicePeak === null ? [] : [['on the graphics card', bytes(plan.devicePeak)]])]),
   ]
 }
 

@@ -14,7 +14,7 @@ import type { RecordedVerification } from '../../engine/models/model-library.ts'
 import { baseModels, findBase, modelBytes, summariseModel } from '../../engine/models/model-summary.ts'
 import type { ModelSummary } from '../../engine/models/model-summary.ts'
 import { recordOf, verifyModel } from '../../engine/models/verify.ts'
-import { adviseMemory, planMemory } from '../../engine/training/memory-plan.ts'
+import { adviseMemory, machinePeaks, planMemory } from '../../engine/training/memory-plan.ts'
 import { assumedPromptTokens, longestPromptTokens } from '../../engine/training/prompt-lengths.ts'
 import { planParts } from '../cli-plan.ts'
 import { findModels, modelsFolder } from '../model-names.ts'
@@ -161,15 +161,15 @@ async function planFor(path: string, run: Readonly<Record<string, unknown>>): Pr
   const promptTokens = known ?? assumedPromptTokens
   const lengths = { promptTokens, longest: promptTokens + parsed.data.rollout.maxNewTokens }
   const plan = planMemory(folder.config, parsed.data, lengths, memory)
-  const { generationPeak, trainingPeak, resumePeak } = plan
-  const fits = Math.max(generationPeak, trainingPeak, resumePeak) <= memory
+  const peaks = machinePeaks(plan)
+  const fits = Math.max(...Object.values(peaks)) <= memory
   return {
     model: path,
     promptTokens,
     promptsRead: known !== undefined,
     layout: plan.layout,
     parts: planParts.flatMap(([part, label]) => (Number(plan[part]) === 0 ? [] : [{ part, label, bytes: Number(plan[part]) }])),
-    peaks: { generation: generationPeak, training: trainingPeak, resume: resumePeak },
+    peaks,
     memory,
     fits,
     advice: fits ? [] : adviseMemory(folder.config, parsed.data, lengths, memory).map(({ change, trainingPeak: peak }) => ({ change, trainingPeak: peak })),

@@ -36,7 +36,9 @@ export interface MemoryPlan {
   readonly activations: number
   /** Logits of the rows the loss looks at together. */
   readonly logits: number
-  /** Peaks of the machine's own memory. */
+  /** The browser that takes pictures of pages: processes of their own, so the peaks leave it out. See {@link machinePeaks}. */
+  readonly browser: number
+  /** Peaks of the engine's process in the machine's own memory. */
   readonly generationPeak: number
   readonly trainingPeak: number
   readonly resumePeak: number
@@ -47,6 +49,9 @@ export interface MemoryPlan {
 const FLOAT = 4
 /** Resident size of an engine process that has loaded nothing but a tiny model (measured, Linux x64, Node 20). */
 const PROCESS = 190 * 2 ** 20
+
+/** Electron that shows pages one after another: its processes, shared pages by share (231 to 299 MiB measured, Linux x64, Electron 33, drawn in software). */
+const BROWSER = 300 * 2 ** 20
 
 const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
 
@@ -138,7 +143,7 @@ export function planMemory(model: DecoderConfig, run: RunConfig, lengths: Sequen
   const chunk = layout === 'whole' ? tokens : Math.min(tokens, run.training.headChunkTokens)
   const logits = 4 * chunk * model.vocabularySize * FLOAT
   const always = PROCESS + weights + packed + blocks + layerInUse + adapters + gradients + optimizer
-  const parts = { layout, process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits }
+  const parts = { layout, process: PROCESS, weights, programs: packed + blocks, layerInUse, adapters, gradients: full ? 2 * gradients : gradients, optimizer, cache, generation, activations, logits, browser: takesPictures(run.reward) ? BROWSER : 0 }
   const resumePeak = always + 3 * sizes.trained * FLOAT
   if (onCard) {
     const layers = asFloat ? sizes.layers : sizes.layer
@@ -147,6 +152,15 @@ export function planMemory(model: DecoderConfig, run: RunConfig, lengths: Sequen
   }
   // Programs keep the memory they once used: generation's counts while training as well.
   return { ...parts, generationPeak: always + cache + generation, trainingPeak: always + cache + generation + activations + logits, resumePeak, devicePeak: null }
+}
+
+function takesPictures(reward: RunConfig['reward']): boolean {
+  return reward.recipe === 'react' && reward.screenshots.mode !== 'off'
+}
+
+/** Peaks of everything that a run starts, bytes: the engine and the browser beside it. */
+export function machinePeaks({ generationPeak, trainingPeak, resumePeak, browser }: MemoryPlan): { readonly generation: number; readonly training: number; readonly resume: number } {
+  return { generation: generationPeak + browser, training: trainingPeak + browser, resume: resumePeak + browser }
 }
 
 /** Largest share by which the plan may miss the measured peak before a run says so. */

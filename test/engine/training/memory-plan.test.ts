@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runConfigSchema, type RunConfigInput } from '../../../src-main/contract/run-config.ts'
 import { readDecoderConfig, type DecoderConfig } from '../../../src-main/engine/models/config.ts'
-import { adviseMemory, planLayout, planMemory, planVerdict } from '../../../src-main/engine/training/memory-plan.ts'
+import { adviseMemory, machinePeaks, planLayout, planMemory, planVerdict } from '../../../src-main/engine/training/memory-plan.ts'
 import { PHI_4_MINI, QWEN25_3B } from '../models/published-configs.ts'
 
 const GiB = 2 ** 30
@@ -100,5 +100,22 @@ describe('advice', () => {
   it('a verdict says so where the plan was off by more than a fifth', () => {
     expect(planVerdict(1, 1.1)).toBe('Memory: planned 1.00 GiB, measured peak 1.10 GiB (planned / measured 0.91).')
     expect(planVerdict(1, 1.5)).toMatch(/the plan was wrong by more than 20 %/)
+  })
+})
+
+describe('the browser that takes pictures', () => {
+  const planOf = (reward: RunConfigInput['reward']) => planMemory(qwen, run(reward === undefined ? {} : { reward }), lengths, 24 * GiB)
+
+  it('is planned for where pictures are taken, and nowhere else', () => {
+    expect(planOf(undefined).browser).toBe(0)
+    expect(planOf({ recipe: 'maths' }).browser).toBe(0)
+    for (const mode of ['audit', 'reward'] as const) expect(planOf({ recipe: 'react', screenshots: { mode } }).browser).toBeGreaterThan(2 ** 28)
+  })
+
+  it('counts for the machine, and not for the engine\'s own process, which is measured', () => {
+    const [without, plan] = [planOf(undefined), planOf({ recipe: 'react', screenshots: { mode: 'audit' } })]
+    expect(plan.trainingPeak).toBe(without.trainingPeak)
+    expect(machinePeaks(without)).toEqual({ generation: without.generationPeak, training: without.trainingPeak, resume: without.resumePeak })
+    expect(machinePeaks(plan)).toEqual({ generation: plan.generationPeak + plan.browser, training: plan.trainingPeak + plan.browser, resume: plan.resumePeak + plan.browser })
   })
 })
