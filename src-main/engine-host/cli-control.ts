@@ -1,5 +1,4 @@
 // control: rates and weights of a run, changed while it is in progress or before it is resumed.
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -9,7 +8,7 @@ import type { LiveSetting, RunChange } from '../contract/run-changes.ts'
 import type { RunConfig } from '../contract/run-config.ts'
 import { newestCheckpoint } from '../engine/training/checkpoint.ts'
 import { isRunLocked } from '../engine/training/run-folder-lock.ts'
-import { readChanges, readRunDescription, readStatus, runFiles, stepConfig } from '../engine/training/run-folder-reading.ts'
+import { readChanges, readRunDescription, readStatus, stepConfig } from '../engine/training/run-folder-reading.ts'
 import { sendCommand } from '../engine/training/run-commands.ts'
 import { openRunFolder } from '../engine/training/run-folder.ts'
 import { table, type CommandResult } from './cli-output.ts'
@@ -59,9 +58,6 @@ async function changeInProgress(directory: string, config: RunConfig, before: re
   const next = ((await readStatus(directory))?.step ?? 0) + 1
   // What the engine would refuse is refused here, where the person reads it.
   if (changesOf(stepConfig(directory, config, before, next + 1), settings, next, '').length === 0) return []
-  const { control } = runFiles(directory)
-  await until(async () => !existsSync(control))
-  if (existsSync(control)) throw new UserError({ code: 'usage', what: 'the engine has not taken up the command before this one yet', place: { file: control }, remedy: 'Try again in a moment.' })
   await sendCommand(directory, { type: 'set', settings: [...settings] })
   let made: RunChange[] = []
   await until(async () => {
