@@ -70,6 +70,8 @@ export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare',
 interface Change {
   readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, boolean | number>>>>
   readonly estimator?: Readonly<Record<string, string>>
+  /** Times the learning rate that the sweep chose. */
+  readonly rateFactor?: number
 }
 
 /** A regime: where a run starts and how finely its outcome is graded. */
@@ -129,7 +131,7 @@ function experiment(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, wante
       reward: rewardOf(task, change.reward),
       estimator: { ...estimator, ...change.estimator },
       loss: { ...loss, klCoefficient: 0.05, klEstimator: 'k3', klPlace: 'loss' },
-      optimizer: { learningRate, schedule: 'constant' },
+      optimizer: { learningRate: learningRate * (change.rateFactor ?? 1), schedule: 'constant' },
       training: { steps, miniBatches: 4, checkpointEvery: Math.max(1, Math.ceil(steps / 4)), keepCheckpoints: 1 },
       evaluation: { every: scale.evaluateEvery, prompts: scale.evaluatePrompts, ...(task === 'maths' ? { samples: 4, k: [1, 2, 4] } : { samples: 2, k: [1, 2], shown: scale.evaluatePrompts }) },
     },
@@ -166,6 +168,7 @@ const ablations: Readonly<Record<Task, Readonly<Record<string, Change>>>> = {
     'noise 30 %': { reward: { compilerNoise: 0.3 } },
   },
   maths: {
+    'half the learning rate': { rateFactor: 0.5 },
     'steps undivided': { reward: { divideByFlaggedLines: false } },
     'steps judged alone': { reward: { steps: { errorPropagation: false } } },
   },
