@@ -76,7 +76,7 @@ async function start(): Promise<void> {
     dataFolder: app.getPath('userData'),
     promptsFolder: join(data, 'prompts'),
     usualFolders: usualFolders(data, process.env),
-    program: (environment) => programOf('tools', workspace.settings().settings.judge.apiKeyVariable, environment),
+    program: (environment, keyVariable) => programOf('tools', keyVariable, environment),
     desktop,
     allowedRun: (directory) => runs.allowed(directory),
     announce: broadcast,

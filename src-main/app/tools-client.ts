@@ -3,6 +3,7 @@
 // memory back when it is done.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { isDeepStrictEqual } from 'node:util'
 import type { Progress } from '../contract/calls/tasks.ts'
 import { UserError } from '../contract/errors.ts'
 import { toolMethods, toolReplySchema } from '../contract/tools.ts'
@@ -13,8 +14,8 @@ import { lastErrorLine } from './engine-words.ts'
 export interface ToolsClient {
   /** @throws UserError of the tool, or `engine` when the process died */
   ask<Name extends ToolName>(name: Name, request: ToolRequest<Name>, options?: AskOptions): Promise<ToolResponse<Name>>
-  /** Ends all processes; the next question starts new ones, with the environment of then. */
-  restart(): void
+  /** Replaces the processes whose program is another now. One at work ends its work first; the next question starts a new one. */
+  refresh(): void
   dispose(): void
 }
 
@@ -23,7 +24,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-type Lane = 'quick' | 'work' | 'download' | 'pages' | 'rewards'
+/** What a process is for. */
+export type Lane = 'quick' | 'work' | 'download' | 'pages' | 'rewards'
 
 const longWork: readonly ToolName[] = ['datasets.check', 'datasets.convert', 'datasets.count', 'machine.try', 'models.import', 'models.verify']
 
@@ -43,29 +45,37 @@ interface Waiting {
 }
 
 interface Running {
+  readonly program: EngineProgram
   readonly child: ChildProcess
   readonly waiting: Map<number, Waiting>
   idle: NodeJS.Timeout | undefined
+  /** Another has taken its place. */
+  replaced: boolean
 }
 
 const keptErrorCharacters = 4096
 
 /** @param idleMilliseconds how long a process for long work stays after its last answer */
-export function createToolsClient(program: () => EngineProgram, idleMilliseconds = 60_000): ToolsClient {
+export function createToolsClient(program: (lane: Lane) => EngineProgram, idleMilliseconds = 60_000): ToolsClient {
   const lanes = new Map<Lane, Running>()
+  /** These, and those replaced that are still at work. */
+  const all = new Set<Running>()
   let nextId = 1
   let disposed = false
 
   function start(lane: Lane): Running {
-    const { nodeBinary, script, environment } = program()
+    const chosen = program(lane)
+    const { nodeBinary, script, environment } = chosen
     const child = spawn(nodeBinary, [script], { env: { ...environment }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], windowsHide: true })
-    const running: Running = { child, waiting: new Map(), idle: undefined }
+    const running: Running = { program: chosen, child, waiting: new Map(), idle: undefined, replaced: false }
     lanes.set(lane, running)
+    all.add(running)
     let lastWords = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (lastWords = (lastWords + text).slice(-keptErrorCharacters)))
     child.on('message', (message) => hear(lane, running, message))
     const end = (how: string): void => {
       if (lanes.get(lane) === running) lanes.delete(lane)
+      all.delete(running)
       clearTimeout(running.idle)
       const line = lastErrorLine(lastWords)
       const words = line === '' ? '' : ` Its last words: “${line.slice(0, 300)}”.`
@@ -100,7 +110,9 @@ export function createToolsClient(program: () => EngineProgram, idleMilliseconds
 
   function restLater(lane: Lane, running: Running): void {
     clearTimeout(running.idle)
-    if (lane === 'quick' || running.waiting.size > 0) return
+    if (running.waiting.size > 0) return
+    if (running.replaced && running.child.connected) running.child.disconnect()
+    if (running.replaced || lane === 'quick') return
     running.idle = setTimeout(() => {
       if (running.waiting.size === 0) running.child.disconnect()
     }, idleMilliseconds)
@@ -110,14 +122,6 @@ export function createToolsClient(program: () => EngineProgram, idleMilliseconds
   function send(running: Running, message: ToolMessage): void {
     // The channel may break between the check and the write; the end of the process is told by its own event.
     if (running.child.connected) running.child.send(message, () => undefined)
-  }
-
-  function endAll(): void {
-    for (const { child, idle } of lanes.values()) {
-      clearTimeout(idle)
-      child.kill('SIGKILL')
-    }
-    lanes.clear()
   }
 
   return {
@@ -140,10 +144,21 @@ export function createToolsClient(program: () => EngineProgram, idleMilliseconds
         signal?.removeEventListener('abort', cancel)
       }
     },
-    restart: endAll,
+    refresh() {
+      for (const [lane, running] of lanes) {
+        if (!running.child.connected || isDeepStrictEqual(running.program, program(lane))) continue
+        lanes.delete(lane)
+        running.replaced = true
+        restLater(lane, running)
+      }
+    },
     dispose() {
       disposed = true
-      endAll()
+      for (const { child, idle } of all) {
+        clearTimeout(idle)
+        child.kill('SIGKILL')
+      }
+      lanes.clear()
     },
   }
 }

@@ -24,6 +24,7 @@ import { createRewardHandlers } from './reward-services.ts'
 import { createSettings } from './settings.ts'
 import { createToolHandlers } from './tool-calls.ts'
 import { createToolsClient } from './tools-client.ts'
+import type { Lane } from './tools-client.ts'
 
 type WorkspaceCalls = typeof pageCalls & typeof forwardedCalls & typeof datasetMemoryCalls & typeof rewardToolCalls & typeof rewardFileCalls & typeof fileCalls & typeof machineMemoryCalls & typeof settingsCalls & typeof taskCalls
 
@@ -34,8 +35,8 @@ export interface WorkspaceOptions {
   readonly dataFolder: string
   readonly promptsFolder: string
   readonly usualFolders: Readonly<Record<FolderName, string>>
-  /** Runs the tools; `environment` is added to what every process of the app gets. */
-  readonly program: (environment: Readonly<Record<string, string>>) => EngineProgram
+  /** Runs the tools; `environment` is added to what every process of the app gets, `keyVariable` names the variable with a judge's key it may see. */
+  readonly program: (environment: Readonly<Record<string, string>>, keyVariable: string) => EngineProgram
   readonly desktop: Pick<Desktop, 'chooseFile' | 'chooseFolder' | 'choosePlace' | 'showFolder'>
   /** The folder of a run the page names. @throws UserError for a folder that is none of the app's runs */
   readonly allowedRun: (directory: string) => string
@@ -53,17 +54,29 @@ export interface Workspace {
   dispose(): void
 }
 
-/** The settings that tools are told when they start. */
-function toolSettings({ folders, settings: { mirror, judge } }: SettingsView): string {
-  return JSON.stringify([folders, mirror, judge.apiKeyVariable])
+/** What a process of the tools is told of the settings when it starts: no more than it needs, so that other changes leave it at its work. */
+function toldOf(lane: Lane, { folders, settings: { mirror, judge } }: SettingsView): { readonly environment: Readonly<Record<string, string>>; readonly keyVariable: string } {
+  const models = { SATCHEL_MODELS: folders.models }
+  switch (lane) {
+    case 'quick':
+      return { environment: { ...models, SATCHEL_DISK: folders.runs }, keyVariable: judge.apiKeyVariable }
+    case 'work':
+      return { environment: { ...models, SATCHEL_DISK: folders.runs }, keyVariable: '' }
+    case 'download':
+      return { environment: { ...models, SATCHEL_MIRROR: mirror }, keyVariable: '' }
+    case 'pages':
+      return { environment: {}, keyVariable: '' }
+    case 'rewards':
+      return { environment: {}, keyVariable: judge.apiKeyVariable }
+  }
 }
 
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const { dataFolder, desktop, announce } = options
   const paths = createGrantedPaths()
-  const tools = createToolsClient(() => {
-    const { folders, settings: chosen } = settings.view()
-    return options.program({ SATCHEL_MODELS: folders.models, SATCHEL_DISK: folders.runs, SATCHEL_MIRROR: chosen.mirror, SATCHEL_PICTURES: join(dataFolder, 'pages') })
+  const tools = createToolsClient((lane) => {
+    const { environment, keyVariable } = toldOf(lane, settings.view())
+    return options.program({ ...environment, SATCHEL_PICTURES: join(dataFolder, 'pages') }, keyVariable)
   })
   const work = createLongWork((progress) => announce('task.progress', progress))
   const settings = createSettings({
@@ -71,15 +84,11 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     usualFolders: options.usualFolders,
     chooseFolder: (title) => desktop.chooseFolder(title),
     onChange: (view) => {
-      // The tools are told their folders when they start.
-      const told = toolSettings(view)
-      if (told !== toldTools) tools.restart()
-      toldTools = told
+      tools.refresh()
       announce('settings.changed', view)
       options.onSettings(view)
     },
   })
-  let toldTools = toolSettings(settings.view())
   const trials = openJsonStore(join(dataFolder, 'machine.json'), machineTrialsSchema.nullable(), null)
   const files = createFileServices(desktop, tools, paths)
   return {

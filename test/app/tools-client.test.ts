@@ -2,6 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DatasetMapping } from '../../src-main/contract/calls/datasets.ts'
 import type { Progress } from '../../src-main/contract/calls/tasks.ts'
@@ -16,12 +17,18 @@ const mapping: DatasetMapping = { prompt: 'question', system: null, answer: 'ans
 
 let home: string
 let tools: ToolsClient
+/** File with the id of the process for long work. */
+let workProcess: string
+let setting = 'one'
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'satchel-tools-'))
   const script = await buildEntry('src-main/engine-host/tools.ts')
   // No models of this machine: only the folders named here are looked at.
   const environment = { ...engineEnvironment(process.env), HOME: home, USERPROFILE: home, SATCHEL_MODELS: join(home, 'models'), SATCHEL_DISK: join(home, 'not yet', 'there') }
-  tools = createToolsClient(() => ({ nodeBinary: process.execPath, script, environment }), 500)
+  // Writes down which process it is.
+  const named = file('named.mjs', `import { writeFileSync } from 'node:fs'\nwriteFileSync(process.env.SATCHEL_TEST_ID, String(process.pid))\nawait import(${JSON.stringify(pathToFileURL(script).href)})\n`)
+  workProcess = join(home, 'work.pid')
+  tools = createToolsClient((lane) => ({ nodeBinary: process.execPath, script: named, environment: { ...environment, SATCHEL_TEST_ID: join(home, `${lane}.pid`), ...(lane === 'work' ? { SATCHEL_TEST_SETTING: setting } : {}) } }), 5_000)
 })
 afterAll(() => {
   tools.dispose()
@@ -164,8 +171,25 @@ describe('the process', () => {
 
   it('that dies costs its answer, and is there again for the next question', async () => {
     const path = file('long.jsonl', questions(300_000))
-    const asking = tools.ask('datasets.check', { path, mapping, heldoutShare: 0.2, seed: 1, model: null, task: 'a' }, { onProgress: () => tools.restart() })
+    const asking = tools.ask('datasets.check', { path, mapping, heldoutShare: 0.2, seed: 1, model: null, task: 'a' }, { onProgress: () => process.kill(Number(readFileSync(workProcess, 'utf8')), 'SIGKILL') })
     await expect(asking).rejects.toThrow(/ended before it had answered \(SIGKILL\)/)
     expect((await tools.ask('datasets.inspect', { path })).name).toBe('long.jsonl')
+  })
+
+  it('whose settings are others ends its work, and leaves the next question to a new one', async () => {
+    const path = file('others.jsonl', questions(200))
+    const count = (): Promise<unknown> => tools.ask('datasets.check', { path, mapping, heldoutShare: 0.2, seed: 1, model: null, task: 'a' })
+    const working = count()
+    setting = 'another'
+    tools.refresh()
+    await working
+    const first = readFileSync(workProcess, 'utf8')
+    await count()
+    expect(readFileSync(workProcess, 'utf8')).not.toBe(first)
+    // Nothing it was told has changed.
+    const second = readFileSync(workProcess, 'utf8')
+    tools.refresh()
+    await count()
+    expect(readFileSync(workProcess, 'utf8')).toBe(second)
   })
 })

@@ -30,7 +30,7 @@ function toolsThatAnswer(answers: Readonly<Record<string, unknown>>): ToolsClien
       asked.push([name, request])
       return answers[name]
     }) as ToolsClient['ask'],
-    restart: () => undefined,
+    refresh: () => undefined,
     dispose: () => undefined,
   }
 }
