@@ -13,11 +13,13 @@ import { writeReplayableRun } from '../support/replayable-run.ts'
 
 let home: string
 let tools: ToolsClient
+let openTools: () => ToolsClient
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'satchel-rewards-'))
   const script = await buildEntry('src-main/engine-host/tools.ts')
   const environment = { ...engineEnvironment(process.env), TMPDIR: home, TEMP: home, TMP: home }
-  tools = createToolsClient(() => ({ nodeBinary: process.execPath, script, environment }))
+  openTools = () => createToolsClient(() => ({ nodeBinary: process.execPath, script, environment }))
+  tools = openTools()
 })
 afterAll(() => {
   tools.dispose()
@@ -115,7 +117,8 @@ describe('a function of one\'s own', () => {
     const folders = (): string[] => readdirSync(home).filter((name) => name.startsWith('satchel-reward-'))
     const [before] = folders()
     // Killed: it cannot clean up.
-    tools.restart()
+    tools.dispose()
+    tools = openTools()
     await score(wordy)
     expect(folders()).toHaveLength(1)
     expect(folders()[0]).not.toBe(before)
