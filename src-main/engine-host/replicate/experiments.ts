@@ -41,7 +41,7 @@ export interface Scale {
   readonly evaluateEvery: number
   readonly evaluatePrompts: number
   readonly seeds: readonly number[]
-  /** Regimes and ablations take the first so many seeds. */
+  /** Regimes and most ablations take the first so many seeds. */
   readonly fewSeeds: number
   readonly sweepSeeds: readonly number[]
   readonly promptsPerStep: number
@@ -68,10 +68,12 @@ export const mainBase: Readonly<Record<Task, BaseName>> = { react: 'react-rare',
 
 /** What one run does otherwise than its method: fields of the task's reward and of BoT-GRPO's estimator. */
 interface Change {
-  readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, boolean | number>>>>
+  readonly reward?: Readonly<Record<string, boolean | number | Readonly<Record<string, number>>>>
   readonly estimator?: Readonly<Record<string, string>>
   /** Times the learning rate that the sweep chose. */
   readonly rateFactor?: number
+  /** On all seeds, not on the first few: what may become a default. */
+  readonly everySeed?: boolean
 }
 
 /** A regime: where a run starts and how finely its outcome is graded. */
@@ -170,7 +172,9 @@ const ablations: Readonly<Record<Task, Readonly<Record<string, Change>>>> = {
   maths: {
     'half the learning rate': { rateFactor: 0.5 },
     'steps undivided': { reward: { divideByFlaggedLines: false } },
-    'steps judged alone': { reward: { steps: { errorPropagation: false } } },
+    'steps undivided, outcome 1': { reward: { divideByFlaggedLines: false, globalWeight: 1 } },
+    'steps undivided, outcome 1, half the rate': { reward: { divideByFlaggedLines: false, globalWeight: 1 }, rateFactor: 0.5, everySeed: true },
+    'steps judged alone': { reward: { errorPropagation: false } },
   },
 }
 
@@ -181,6 +185,8 @@ export function planRest(scale: Scale, files: ReadonlyMap<BaseName, BaseFiles>, 
   const few = scale.seeds.slice(0, scale.fewSeeds)
   const own = Object.entries<Regime>(scale.regimes ? regimes : {}).filter(([, regime]) => regime.task === task)
   const regimeRuns = few.flatMap((seed) => own.flatMap(([name, { base, change }]) => regimeMethods.map((method) => make({ stage: 'regimes', base, method, seed, variant: slug(name), ...(change === undefined ? {} : { change }) }))))
-  const ablated = few.flatMap((seed) => Object.entries(scale.ablations ? ablations[task] : {}).map(([name, change]) => make({ stage: 'ablations', base: mainBase[task], method: 'bot-grpo-safe', seed, variant: slug(name), change })))
+  const ablated = scale.seeds.flatMap((seed, index) => Object.entries(scale.ablations ? ablations[task] : {})
+    .filter(([, { everySeed = false }]) => everySeed || index < scale.fewSeeds)
+    .map(([name, change]) => make({ stage: 'ablations', base: mainBase[task], method: 'bot-grpo-safe', seed, variant: slug(name), change })))
   return [...compare, ...regimeRuns, ...ablated]
 }
