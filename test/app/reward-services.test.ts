@@ -30,7 +30,6 @@ beforeEach(() => {
       asked.push({ name, request })
       return {} as never
     },
-    restart: () => undefined,
     dispose: () => undefined,
   }
   rewards = createRewardHandlers({
