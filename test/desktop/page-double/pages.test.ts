@@ -63,7 +63,9 @@ describe.skipIf(missingBrowser !== '')(`pages before the double${missingBrowser 
     await page.getByLabel(/sums-grpo/).check()
     // Two runs may have the same name in different folders.
     await page.getByLabel(/demo-1/).last().check()
-    await page.getByRole('region', { name: 'Held-out score', exact: true }).getByText(/^grpo · sums-grpo/).first().waitFor()
+    await page.getByLabel('Seeds together, as median and range').uncheck()
+    const legend = page.getByRole('region', { name: 'Held-out score', exact: true }).locator('.legend li')
+    await expect.poll(async () => (await legend.allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual(['demo-2', 'demo-1', 'sums-grpo', 'demo-1'])
     const blind = page.getByRole('region', { name: 'Blind preference' })
     expect(await blind.innerText()).not.toMatch(/demo-[12]/)
     await blind.getByRole('button', { name: 'Left is better' }).click()
