@@ -84,7 +84,7 @@ describe.skipIf(missingBrowser !== '')(`the composer of rewards${missingBrowser 
 
   it('paints every word by what it is worth, by one source where that is wanted, and flags the line', async () => {
     await page.getByRole('group', { name: 'Samples' }).getByRole('button', { name: /a bracket lost/ }).first().click()
-    const shade = (at: number): Promise<string> => page.locator(`[data-token="${at}"]`).first().evaluate((element) => /shade-\w+/.exec(element.className)?.[0] ?? '')
+    const shade = (at: number): Promise<string> => page.locator(`[data-token="${at}"]`).first().evaluate((element: HTMLElement) => /shade-\w+/.exec(element.className)?.[0] ?? '')
     await page.locator('.flag').first().waitFor()
     expect(await page.locator('.flag').first().innerText()).toMatch(/compiler[\s\S]*'\)' expected\./)
     // The whole completion failed: all of it is below zero, most of all where it went wrong.
@@ -140,7 +140,8 @@ describe.skipIf(missingBrowser !== '')('the composer by keys alone', () => {
   const focused = (): Promise<{ name: string; visible: boolean }> =>
     page.evaluate(() => {
       const element = document.activeElement
-      if (!(element instanceof HTMLElement)) return { name: '', visible: true }
+      // Behind the last stop lies the window itself.
+      if (!(element instanceof HTMLElement) || element === document.body) return { name: '', visible: true }
       const holder = element.matches('.visually-hidden') ? (element.closest('label') ?? element) : element
       const label = element.id === '' ? '' : (document.querySelector<HTMLElement>(`label[for="${CSS.escape(element.id)}"]`)?.innerText ?? '')
       return { name: (element.getAttribute('aria-label') ?? (label === '' ? holder.innerText : label)).trim().split('\n')[0] ?? '', visible: getComputedStyle(holder).outlineStyle !== 'none' }
