@@ -30,6 +30,7 @@ beforeEach(() => {
       asked.push({ name, request })
       return {} as never
     },
+    refresh: () => undefined,
     dispose: () => undefined,
   }
   rewards = createRewardHandlers({
