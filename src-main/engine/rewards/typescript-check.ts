@@ -112,18 +112,28 @@ function isImportFailure(diagnostic: ts.Diagnostic): boolean {
 function toDiagnostic(diagnostic: ts.Diagnostic): CodeDiagnostic {
   // The head alone: below it the checker names one member of a union or another, as the programs before it happen to have ordered them.
   const message = (typeof diagnostic.messageText === 'string' ? diagnostic.messageText : diagnostic.messageText.messageText).slice(0, 500)
-  const plain = withoutSuggestion.get(diagnostic.code)
+  const unknown = unknownName.exec(message)?.[1]
+  const plain = unknown === undefined ? withoutSuggestion.get(diagnostic.code) : cannotFindName
   return {
     start: diagnostic.start,
     length: diagnostic.length ?? 0,
     severity: 'error',
     rule: `TS${plain ?? diagnostic.code}`,
-    message: plain === undefined ? message : message.replace(/ Did you mean [^\n]*\?$/, ''),
+    message: unknown === undefined ? inOrder(plain === undefined ? message : message.replace(/ Did you mean [^\n]*\?$/, '')) : `Cannot find name '${unknown}'.`,
   }
 }
 
+const cannotFindName = 2304
+
 // A checker suggests another name ten times in its life and then no more: what it says of a program would depend on the programs before it.
-const withoutSuggestion: ReadonlyMap<number, number> = new Map([[2552, 2304], [2833, 2503]])
+const withoutSuggestion: ReadonlyMap<number, number> = new Map([[2833, 2503]])
+// What it says instead has several wordings (of shorthand properties, of names of Node or of test runners).
+const unknownName = /^(?:Cannot find name|No value exists in scope for the shorthand property) '([^']*)'\./
+
+// The members of a union stand in the order in which the checker first met them, in this program or in one before it.
+const plainUnion = /(?:"(?:[^"\\]|\\.)*"|[\w.]+)(?: \| (?:"(?:[^"\\]|\\.)*"|[\w.]+))+/g
+const unionMember = /"(?:[^"\\]|\\.)*"|[\w.]+/g
+const inOrder = (message: string): string => message.replace(plainUnion, (union) => (union.match(unionMember) ?? []).sort().join(' | '))
 
 function containsReact(file: ts.SourceFile): boolean {
   const visit = (node: ts.Node): boolean => {

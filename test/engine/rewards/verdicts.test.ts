@@ -16,7 +16,5 @@ test('every completion gets the verdict that was recorded', async () => {
 }, 900_000)
 
 test('neither order nor neighbours nor the number of workers change a verdict', async () => {
-  const some = verdictCorpus().filter((_, index) => index % 4 === 1).reverse()
-  const verdicts = await verdictsOf(some, 2)
-  expect(verdicts).toEqual(Object.fromEntries(some.map(({ id }) => [id, recorded[id]])))
+  expect(await verdictsOf(verdictCorpus().reverse(), 2)).toEqual(recorded)
 }, 900_000)
