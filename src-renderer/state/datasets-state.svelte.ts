@@ -39,7 +39,7 @@ export interface DatasetsState {
   choose(index: number, model: string | null): Promise<void>
   check(model: string | null): Promise<void>
   /** Writes the prompt file and puts it into the draft of the next run; undefined when that failed or was stopped. */
-  use(): Promise<string | undefined>
+  use(): Promise<{ readonly file: string; readonly rows: number } | undefined>
   forget(path: string): Promise<void>
 }
 
@@ -215,7 +215,7 @@ export function createDatasetsState(bridge: SatchelBridge, notices: Notices, dra
         return undefined
       }
       draft.chooseDataset({ name, prompts: outcome.value.prompts, rows: outcome.value.train, recipe: recipeFor(used) })
-      return outcome.value.prompts
+      return { file: outcome.value.prompts, rows: outcome.value.rows }
     },
     async forget(path) {
       const outcome = await bridge.call('datasets.forget', { path })

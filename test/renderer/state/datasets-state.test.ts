@@ -124,7 +124,7 @@ describe('using it', () => {
     const { bridge, datasets, draft } = create()
     await datasets.openPath(path)
     datasets.holdOut(0.1)
-    expect(await datasets.use()).toBe('/app/prompts/sums.jsonl')
+    expect(await datasets.use()).toMatchObject({ file: '/app/prompts/sums.jsonl' })
     expect(draft.dataset).toEqual({ name: 'sums.jsonl', prompts: '/app/prompts/sums.jsonl', rows: 200, recipe: null })
     expect(bridge.made.find(({ name }) => name === 'datasets.prepare')?.request).toMatchObject({ path, mapping: guess, heldoutShare: 0.1 })
   })
