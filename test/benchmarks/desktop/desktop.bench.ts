@@ -8,7 +8,7 @@ import type { OpenedApp } from '../../desktop/app-driver.ts'
 import { makeLongRun, rolloutsOfAStep } from '../../support/long-run.ts'
 import { medianOf, rowsTable } from '../rows.ts'
 import type { BenchmarkRow } from '../rows.ts'
-import { chartsInView, memoryOf, millisecondsUntil, processIds, turnsDuring, watchFrames } from './page-probes.ts'
+import { chartsInView, memoryOf, millisecondsToChart, processIds, turnsDuring, watchFrames } from './page-probes.ts'
 import type { FrameReport, Turns } from './page-probes.ts'
 import { startOnce } from './start-probe.ts'
 
@@ -19,7 +19,7 @@ const rounds = quick ? 1 : 5
 const rows: BenchmarkRow[] = []
 const watchedSeconds = 5
 /** The engine says about seven things a step, so that this makes more than fifty a second, also where others keep it from its turns. */
-const stepMilliseconds = 120
+const stepMilliseconds = 100
 const loadBefore = loadavg()[0]
 let versions = ''
 
@@ -130,7 +130,7 @@ describe.skipIf(missing !== '')(`the app${missing === '' ? '' : ` (skipped: ${mi
       await app.page.locator('aside').getByRole('button', { name: /short/ }).click()
       await goTo(app.page, 'Monitor')
       const { main, page } = await processIds(app.application)
-      const open = (): Promise<number> => millisecondsUntil(app.page, () => app.page.locator('aside').getByRole('button', { name: /long/ }).click(), () => app.page.getByRole('region', { name: 'Reward', exact: true }).getByRole('img', { name: new RegExp(`at step ${steps}\\.`) }).waitFor())
+      const open = (): Promise<number> => millisecondsToChart(app.page, 'long', `at step ${steps}.`)
       const { value: { value: milliseconds, turns: mainTurns }, turns: pageTurns } = await turnsDuring(page, () => turnsDuring(main, open))
       return { milliseconds, mainTurns, pageTurns }
     }))

@@ -45,13 +45,22 @@ export function chartsInView(page: Page): Promise<number> {
   }).length)
 }
 
-/** Milliseconds until the act's consequences are painted: two frames after `done` holds. */
-export async function millisecondsUntil(page: Page, act: () => Promise<unknown>, done: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now()
-  await act()
-  await done()
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
-  return performance.now() - begin
+/**
+ * Milliseconds from a click on the button of the side that says `button` until a chart's label holds `label` and is painted, two frames later.
+ * All of it is watched from inside, frame by frame: a driver that asks from outside looks again after up to half a second.
+ */
+export function millisecondsToChart(page: Page, button: string, label: string): Promise<number> {
+  return page.evaluate(([name, wanted]) => new Promise<number>((resolve, reject) => {
+    const target = [...document.querySelectorAll<HTMLElement>('aside button')].find(({ textContent }) => textContent.includes(name))
+    if (target === undefined) return reject(new Error(`no button says ${name}`))
+    const begin = performance.now()
+    const look = (): void => {
+      const there = [...document.querySelectorAll('[role="img"]')].some((image) => image.getAttribute('aria-label')?.includes(wanted))
+      requestAnimationFrame(there ? () => requestAnimationFrame(() => resolve(performance.now() - begin)) : look)
+    }
+    target.click()
+    look()
+  }), [button, label] as const)
 }
 
 /** MiB of a process: all its pages, and its share of them (pages that n processes share count a nth). */
