@@ -18,7 +18,8 @@ async function take(page: Page, into: string, name: string): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size)
     for (const theme of ['light', 'dark']) {
-      await page.evaluate((chosen) => (document.documentElement.dataset['theme'] = chosen), theme)
+      // The page's own switch, that charts hear of it; clicked from inside, wherever a dialog stands before it.
+      await page.evaluate((chosen) => document.querySelector<HTMLElement>(`aside input[type="radio"][value="${chosen}"]`)?.click(), theme)
       await page.waitForTimeout(settlingMilliseconds)
       writeFileSync(join(into, `${name}-${size.width}-${theme}.png`), await page.screenshot())
     }
