@@ -10,7 +10,7 @@ import { rewardConfig, type RewardConfig } from '../contract/reward-config.ts'
 import type { DecoderConfig } from '../engine/models/config.ts'
 import { createPolicyWeights } from '../engine/models/policy-weights.ts'
 import { expectedTensors } from '../engine/models/weights.ts'
-import { openJudges } from '../engine/rewards/judge/open-rewards.ts'
+import { withOpenJudges } from '../engine/rewards/judge/open-rewards.ts'
 import { scoreRows } from '../engine/rewards/score.ts'
 import { openCamera } from '../engine/rewards/screenshots/camera.ts'
 import { kernelBackend, kernelReport } from '../engine/runtime/kernels.ts'
@@ -122,19 +122,14 @@ async function tryBrowser(): Promise<Trial> {
 }
 
 async function tryJudge(reward: RewardConfig): Promise<Trial> {
-  const opened: { dispose(): void }[] = []
   const begun = performance.now()
   try {
-    const judges = await openJudges(reward, (one) => {
-      opened.push(one)
-      return one
+    return await withOpenJudges(reward, async (judges) => {
+      if (judges.length === 0) return { ok: true, what: 'this reward asks none' }
+      return { ok: true, what: `${judges.map(({ source, by }) => `${source} is answered by ${by.model}`).join(', ')}, after ${seconds(performance.now() - begun)}` }
     })
-    if (judges.length === 0) return { ok: true, what: 'this reward asks none' }
-    return { ok: true, what: `${judges.map(({ source, by }) => `${source} is answered by ${by.model}`).join(', ')}, after ${seconds(performance.now() - begun)}` }
   } catch (error) {
     return { ok: false, what: error instanceof UserError ? error.message : String(error) }
-  } finally {
-    for (const one of opened) one.dispose()
   }
 }
 

@@ -50,7 +50,7 @@ export async function openRewards({ config, workers, judgeFile, camera: given, o
   }
 }
 
-export type Keep = <One extends { dispose(): void }>(one: One) => One
+type Keep = <One extends { dispose(): void }>(one: One) => One
 
 /** Without a browser pages are judged by their document alone, and that is said. */
 async function openGateCamera(config: RewardConfig, keep: Keep, onNotice: OpenRewardsOptions['onNotice']): Promise<PageCamera | undefined> {
@@ -62,11 +62,27 @@ async function openGateCamera(config: RewardConfig, keep: Keep, onNotice: OpenRe
 }
 
 /**
+ * Opens the judges of a reward for as long as they are used.
+ * @throws UserError saying what a judge lacks
+ */
+export async function withOpenJudges<Result>(config: RewardConfig, use: (judges: readonly Judge[]) => Promise<Result>): Promise<Result> {
+  const opened: { dispose(): void }[] = []
+  try {
+    return await use(await openJudges(config, (one) => {
+      opened.push(one)
+      return one
+    }))
+  } finally {
+    for (const one of opened) one.dispose()
+  }
+}
+
+/**
  * Opens the judges of a reward, each of which is kept by whoever ends it.
  * @param camera a browser that is open already; where it is left out and a judge wants pictures, one is opened
  * @throws UserError saying what a judge lacks
  */
-export async function openJudges(config: RewardConfig, keep: Keep, camera?: PageCamera): Promise<Judge[]> {
+async function openJudges(config: RewardConfig, keep: Keep, camera?: PageCamera): Promise<Judge[]> {
   const { judge } = config
   switch (config.recipe) {
     case 'react':

@@ -4,7 +4,7 @@ import type { SourceScore } from '../../../contract/rewards.ts'
 import type { NamedSample } from '../bench/sample-rows.ts'
 import { createJudgeCache } from './judge-cache.ts'
 import { judgedSource, type Judge } from './judged-rewards.ts'
-import { openJudges } from './open-rewards.ts'
+import { withOpenJudges } from './open-rewards.ts'
 
 export interface JudgeTrial {
   readonly source: string
@@ -22,12 +22,7 @@ export interface JudgeTrial {
  * @throws UserError of opening them: nobody answers, no such model, a key or a prompt file that is not there
  */
 export async function tryJudges(config: RewardConfig, { row, completion }: NamedSample): Promise<JudgeTrial[]> {
-  const opened: { dispose(): void }[] = []
-  try {
-    const judges = await openJudges(config, (one) => {
-      opened.push(one)
-      return one
-    })
+  return withOpenJudges(config, async (judges) => {
     const trials: JudgeTrial[] = []
     for (const judge of judges) {
       const { judge: heard, answers } = overheard(judge)
@@ -35,9 +30,7 @@ export async function tryJudges(config: RewardConfig, { row, completion }: Named
       trials.push({ source: judge.source, model: judge.by.model, answers, said })
     }
     return trials
-  } finally {
-    for (const one of opened) one.dispose()
-  }
+  })
 }
 
 /** The judge with its answers kept. */
